@@ -1410,13 +1410,23 @@ ROTA_API int rota_version(void);
 /* -------------------------------------------------------------------------
  * Hints
  *
- * Hints are keys of an MPI_Info. Each also has an environment variable, for
- * programs that cannot be changed. The info object wins over the variable; an
- * empty variable counts as not set. Values must be the same on all ranks. An
+ * Hints are keys of an MPI_Info. Values must be the same on all ranks. An
  * unknown key that begins with rota_, or an unknown value, is an error that
- * lists the valid ones. Other keys are ignored, and so are values that the
- * algorithm or the kind of plan has no use for. Rank 0 of the program prints
- * once which variables that begin with ROTA_ are unknown.
+ * lists the valid ones. So is an algorithm or rota_metadata that is not for the
+ * plan. Other keys are ignored, and so are other values that the algorithm or
+ * the kind of plan has no use for.
+ *
+ * Each hint also has an environment variable, for programs that cannot be
+ * changed. The info object wins over it. Two are a promise of the program, and
+ * their variables are ignored: rota_starts and rota_own_block. For plans that
+ * ROTA_ALGORITHM or ROTA_METADATA is not for, it is ignored, and rank 0 of the
+ * program says so once. What does not work at all (ROTA_DEVICE, and a file that
+ * ROTA_TUNING_FILE names) is an error as that of a hint is, since a run without
+ * it would say nothing of what was asked.
+ *
+ * Of every variable that begins with ROTA_: empty, it counts as not set; with a
+ * value that is none it is ignored, and rank 0 prints once the variable, its
+ * value and what is valid; likewise, which variables are unknown.
  *
  *   rota_algorithm  ROTA_ALGORITHM
  *       An algorithm by name (docs/algorithms.md). Without it, a plan follows
@@ -1537,7 +1547,7 @@ ROTA_API int rota_version(void);
  *       rank 0. Default: the user's file, $XDG_CONFIG_HOME/rota/tuning.json or
  *       ~/.config/rota/tuning.json, else the system's, if there is one.
  *
- *   rota_starts  ROTA_STARTS
+ *   rota_starts
  *       Who starts a plan for neighbours. all (default): every rank. partners:
  *       a rank whose lists name no other rank may leave out any starts, and in a
  *       fixed plan so may one whose blocks to and from other ranks are all
@@ -1546,7 +1556,7 @@ ROTA_API int rota_version(void);
  *       (neighbor_node). Of other plans, sparse exchanges too, all ranks start
  *       each.
  *
- *   rota_own_block  ROTA_OWN_BLOCK
+ *   rota_own_block
  *       copied (default), or left: the program itself moves what a rank has for
  *       itself. The counts of that block then mean 0 on both sides, and an
  *       exchange says that none came. It may overlap any other, in both buffers.

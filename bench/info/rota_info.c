@@ -81,8 +81,8 @@ static void print_hints(void)
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
         char values[100];
         rota_hint_values(h, values, sizeof values);
-        printf("  %-21s %-21s %s (usually %s)", h->key, h->variable, values,
-               h->usual);
+        printf("  %-21s %-21s %s (usually %s)", h->key,
+               h->promise ? "(none)" : h->variable, values, h->usual);
         print_value(h->variable);
     }
 }

@@ -166,8 +166,10 @@ const rota_hint rota_hint_table[] = {
          .least = 1),
     HINT(progress, PROGRESS, progress, "calls", .words = &rota_progress_words),
     HINT(device, DEVICE, device, "auto", .words = &rota_device_words),
-    HINT(starts, STARTS, partners, "all", .words = &starts_words),
-    HINT(own_block, OWN_BLOCK, leaves_own, "copied", .words = &own_words),
+    HINT(starts, STARTS, partners, "all", .words = &starts_words,
+         .promise = true),
+    HINT(own_block, OWN_BLOCK, leaves_own, "copied", .words = &own_words,
+         .promise = true),
     HINT(largest_unit, LARGEST_UNIT, largest_unit, "the unit does not change",
          .least = 1),
     HINT(choose, CHOOSE, measure, "model", .words = &choose_words),
@@ -240,8 +242,18 @@ static bool is_known(const char *name)
 
 extern char **environ;
 
-/* An invalid value is printed, since there is no call whose error it could
- * be. */
+int rota_hint_check(const rota_hint *hint, const char *value)
+{
+    rota_hints unused;
+
+    return read_hint(hint, hint->variable, value, &unused);
+}
+
+static bool is_set(const char *value)
+{
+    return value && *value;
+}
+
 int rota_hints_stall_seconds(bool tell)
 {
     enum { USUAL = 60 };
@@ -249,10 +261,35 @@ int rota_hints_stall_seconds(bool tell)
     const char *const value = getenv(name);
     int seconds = USUAL;
 
-    if (value && *value && !is_number(value, 0, &seconds) && tell)
-        fprintf(stderr, "rota: %s = %.30s; valid: 0 to %d\n", name, value,
-                HIGHEST);
+    if (is_set(value) && !is_number(value, 0, &seconds) && tell)
+        fprintf(stderr, "rota: %s = %.30s; valid: 0 to %d (ignored)\n", name,
+                value, HIGHEST);
     return seconds;
+}
+
+static void check_explain(void)
+{
+    const char *const value = getenv("ROTA_EXPLAIN");
+
+    if (is_set(value) && strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+        fprintf(stderr, "rota: ROTA_EXPLAIN = %.30s; valid: 0, 1 (ignored)\n",
+                value);
+}
+
+/* A path is checked where it is read. */
+static void check_hint(const rota_hint *h)
+{
+    const char *const value = getenv(h->variable);
+
+    if (!is_set(value) || is_path(h))
+        return;
+    if (h->promise)
+        fprintf(stderr,
+                "rota: %s is ignored: what %s promises is up to the program\n",
+                h->variable, h->key);
+    else if (rota_hint_check(h, value) != MPI_SUCCESS)
+        fprintf(stderr, "rota: %s (ignored)\n", rota_fail_text());
+    rota_fail_clear();
 }
 
 void rota_variables_check(void)
@@ -265,6 +302,9 @@ void rota_variables_check(void)
     if (rank > 0 || atomic_exchange(&done, true))
         return;
     rota_hints_stall_seconds(true);
+    check_explain();
+    for (const rota_hint *h = rota_hint_table; h->key; h++)
+        check_hint(h);
     for (char **entry = environ; entry && *entry; entry++) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(*entry, "="), *entry);
         if (strncmp(name, "ROTA_", 5) == 0 && !is_known(name))
@@ -273,16 +313,29 @@ void rota_variables_check(void)
     }
 }
 
-/* Read all hints but the tuning file, which rank 0 looks for
- * (tuning_file.c). */
-static int read_environment(rota_hints *hints)
+/* The hints that not all plans have a use for, as bits of of_environment. */
+enum { ALGORITHM = 1, METADATA = 2 };
+
+static unsigned bit_of(const rota_hint *h)
+{
+    return h->at == offsetof(rota_hints, algo)       ? ALGORITHM
+           : h->at == offsetof(rota_hints, metadata) ? METADATA
+                                                     : 0;
+}
+
+/* Read all hints but promises, and the tuning file, which rank 0 looks for
+ * (tuning_file.c). rota_variables_check has told of invalid values. */
+static void read_environment(rota_hints *hints)
 {
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
         const char *const value = getenv(h->variable);
-        if (value && *value && !is_path(h))
-            ROTA_TRY(read_hint(h, h->variable, value, hints));
+        if (!is_set(value) || is_path(h) || h->promise)
+            continue;
+        if (read_hint(h, h->variable, value, hints) == MPI_SUCCESS)
+            hints->of_environment |= bit_of(h);
+        else
+            rota_fail_clear();
     }
-    return MPI_SUCCESS;
 }
 
 static int unknown_key(const char *key)
@@ -303,6 +356,7 @@ static int read_entry(MPI_Info info, const char *key, rota_hints *hints)
         if (strcmp(key, h->key) != 0)
             continue;
         ROTA_TRY(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found));
+        hints->of_environment &= ~bit_of(h);
         return found ? read_hint(h, key, value, hints) : MPI_SUCCESS;
     }
     return unknown_key(key);
@@ -318,7 +372,7 @@ int rota_hints_read(MPI_Info info, rota_hints *hints)
 
     *hints = (rota_hints){
         .metadata = -1, .check = 1, .measure_ms = USUAL_MEASURE_MS};
-    ROTA_TRY(read_environment(hints));
+    read_environment(hints);
     if (info != MPI_INFO_NULL)
         ROTA_TRY(MPI_Info_get_nkeys(info, &n));
     for (int i = 0; i < n; i++) {
@@ -328,6 +382,38 @@ int rota_hints_read(MPI_Info info, rota_hints *hints)
     }
     imply(hints);
     return MPI_SUCCESS;
+}
+
+bool rota_hints_leave_out(const rota_hints *hints, int attempt,
+                          rota_hints *left)
+{
+    const unsigned bits = (unsigned)attempt + 1;
+
+    if ((hints->of_environment & bits) != bits)
+        return false;
+    *left = *hints;
+    left->of_environment &= ~bits;
+    if (bits & ALGORITHM)
+        left->algo = NULL;
+    if (bits & METADATA)
+        left->metadata = -1;
+    return true;
+}
+
+void rota_hints_tell_left_out(const rota_hints *hints, const rota_hints *left,
+                              const char *why)
+{
+    static atomic_bool told;
+    const unsigned bits = hints->of_environment & ~left->of_environment;
+    int rank = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank > 0 || atomic_exchange(&told, true))
+        return;
+    fprintf(stderr, "rota: %s%s%s: ignored for plans that it is not for: %s\n",
+            bits & ALGORITHM ? "ROTA_ALGORITHM" : "",
+            bits == (ALGORITHM | METADATA) ? ", " : "",
+            bits & METADATA ? "ROTA_METADATA" : "", why);
 }
 
 static uint64_t mix_text(uint64_t hash, const char *text)
@@ -347,6 +433,8 @@ void rota_hints_alike(const rota_hints *hints, rota_alike *alike)
             value = mix_text(0, is_path(h)    ? hints->tuning_file
                                 : hints->algo ? hints->algo->name
                                               : "");
+        if (hints->of_environment & bit_of(h)) /* ranks may leave it out */
+            value = ~value;
         rota_alike_add(alike, h->key, value);
     }
 }

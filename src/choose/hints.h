@@ -44,6 +44,7 @@ typedef struct rota_hints {
     int measure;                 /* run candidates, not only price them */
     int measure_ms;              /* for about so long */
     char tuning_file[ROTA_PATH]; /* "": the usual places */
+    unsigned of_environment; /* bits: algo, metadata are from there; hints.c */
 } rota_hints;
 
 typedef struct rota_hint {
@@ -55,6 +56,8 @@ typedef struct rota_hint {
     const rota_words *words;
     int least;        /* least number; 0: not a number */
     const char *what; /* else, in words: "an algorithm", "a path" */
+
+    bool promise; /* by the program, so that its variable is ignored */
 } rota_hint;
 
 extern const rota_hint rota_hint_table[]; /* the last entry's key is NULL */
@@ -67,13 +70,27 @@ typedef struct rota_variable {
 extern const rota_variable rota_variable_table[]; /* the last name is NULL */
 
 /* Print, once and on rank 0 of the program, which variables of its environment
- * look like Rota's but are not. Local. */
+ * look like Rota's but are not, or have invalid values. Local. */
 void rota_variables_check(void);
 
 /* Read ROTA_STALL_S. tell: print an error if the value is invalid. */
 int rota_hints_stall_seconds(bool tell);
 
+/* Is it a valid value of the hint's variable? The text of an error says which are. */
+int rota_hint_check(const rota_hint *hint, const char *value);
+
 int rota_hints_read(MPI_Info info, rota_hints *hints);
+
+/* Hints of the environment are for all plans of a program, and some plans have no
+ * use for them. Attempt i leaves some out; returns false if those are not from the
+ * environment. */
+enum { ROTA_LEAVE_OUT = 3 };
+bool rota_hints_leave_out(const rota_hints *hints, int attempt,
+                          rota_hints *left);
+
+/* Print, once and on rank 0 of the program, which were left out. */
+void rota_hints_tell_left_out(const rota_hints *hints, const rota_hints *left,
+                              const char *why);
 
 /* Append a name to a list of `size` bytes, as far as there is room. */
 void rota_hints_append_name(char *list, size_t size, const char *name);

@@ -1,7 +1,7 @@
 /* settings.c - reads the drop-in's environment variables.
  *
- * Values must be the same on all ranks. An unknown value ends the program, because
- * nobody would notice if it were ignored.
+ * Values must be the same on all ranks. Of an invalid value rank 0 says
+ * what is valid, once, and the variable counts as not set.
  */
 #include "mpi/settings.h"
 
@@ -20,8 +20,14 @@ static rota_mpi_settings settings;
 
 static void refuse(const char *name, const char *value, const char *valid)
 {
-    fprintf(stderr, "rota_mpi: %s = \"%s\" is not %s\n", name, value, valid);
-    PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    int initialized = 0, rank = 0;
+
+    PMPI_Initialized(&initialized);
+    if (initialized)
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        fprintf(stderr, "rota_mpi: %s = %.30s; valid: %s (ignored)\n", name,
+                value, valid);
 }
 
 static bool read_switch(const char *name)
@@ -31,8 +37,8 @@ static bool read_switch(const char *name)
     if (!value || !*value || strcmp(value, "on") == 0)
         return true;
     if (strcmp(value, "off") != 0)
-        refuse(name, value, "on or off");
-    return false;
+        refuse(name, value, "on, off");
+    return strcmp(value, "off") != 0;
 }
 
 static long read_after(void)
@@ -44,9 +50,10 @@ static long read_after(void)
         return ROTA_MPI_BY_COST;
     errno = 0;
     const long n = strtol(value, &end, 10);
-    if (*end || errno || n < 0)
-        refuse(name, value, "a number from 0");
-    return n;
+    if (!*end && !errno && n >= 0)
+        return n;
+    refuse(name, value, "a number from 0");
+    return ROTA_MPI_BY_COST;
 }
 
 static void read_stats(rota_mpi_settings *s)
@@ -55,10 +62,10 @@ static void read_stats(rota_mpi_settings *s)
 
     if (!value || !*value || strcmp(value, "0") == 0)
         return;
-    s->stats = true;
     s->stats_of_all = strcmp(value, "all") == 0;
-    if (!s->stats_of_all && strcmp(value, "1") != 0)
-        refuse("ROTA_STATS", value, "0, 1 or all");
+    s->stats = s->stats_of_all || strcmp(value, "1") == 0;
+    if (!s->stats)
+        refuse("ROTA_STATS", value, "0, 1, all");
 }
 
 /* ROTA_MPI_ALLTOALL for MPI_Alltoall, and so on. */

@@ -6,6 +6,7 @@
  * topology. What a rank knows alone goes into a vote first.
  */
 #include "plan/kinds/plan.h"
+#include "choose/candidates.h"
 #include "choose/decide.h"
 #include "plan/args/graph.h"
 #include "plan/args/neighbors.h"
@@ -18,6 +19,7 @@
 #include "plan/ranks/node.h"
 #include "plan/ranks/sharers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,8 +104,6 @@ static int agree_on_plan(rota_task *t, const rota_hints *hints, int status,
     vote->on_device = t->use.memory != NULL;
     ROTA_TRY(rota_agree_claim(t->comm, status, vote, claim));
     vote->alike = NULL;
-    if (t->kind->fixed)
-        ROTA_TRY(check_uniform(hints, vote));
     if (t->kind->bound)
         t->max_block = t->kind->bound(t, (size_t)vote->largest);
     t->largest = t->max_block != ROTA_UNBOUNDED || !t->kind->fixed
@@ -116,6 +116,53 @@ static int agree_on_plan(rota_task *t, const rota_hints *hints, int status,
 
 /* ---- choosing ------------------------------------------------------------ */
 
+static rota_plan_kind find_kind(const rota_task *t, bool native_free)
+{
+    return (rota_plan_kind){.topo = t->topo,
+                            .neighbors = t->problem.neighbors != NULL,
+                            .kind = t->kind->kind,
+                            .max_block = t->max_block,
+                            .native_free = native_free,
+                            .ipc = t->use.ipc};
+}
+
+/* Is there an algorithm for the plan with these hints? */
+static int check_hints(const rota_task *t, const rota_hints *hints,
+                       const rota_vote *vote, bool native_free)
+{
+    const rota_plan_kind what = find_kind(t, native_free);
+    rota_candidates list;
+
+    if (t->kind->fixed)
+        ROTA_TRY(check_uniform(hints, vote));
+    return what.kind == ROTA_SPARSE || !hints->of_environment
+               ? MPI_SUCCESS
+               : rota_candidates_find(hints, &what, &list);
+}
+
+/* Leave out those hints of the environment that are not for such a plan. All ranks
+ * find the same. */
+static int fit_hints(const rota_task *t, const rota_hints *hints,
+                     const rota_vote *vote, bool native_free,
+                     rota_hints *fitting)
+{
+    char why[ROTA_ERR_TEXT];
+
+    *fitting = *hints;
+    const int err = check_hints(t, hints, vote, native_free);
+    if (err == MPI_SUCCESS || !hints->of_environment)
+        return err;
+    snprintf(why, sizeof why, "%s", rota_fail_text());
+    for (int i = 0; i < ROTA_LEAVE_OUT; i++)
+        if (rota_hints_leave_out(hints, i, fitting) &&
+            check_hints(t, fitting, vote, native_free) == MPI_SUCCESS) {
+            rota_hints_tell_left_out(hints, fitting, why);
+            rota_fail_clear();
+            return MPI_SUCCESS;
+        }
+    return rota_fail(err, "%s", why);
+}
+
 /* The ranks have agreed on all that wanted has but for its problem, so all make
  * the same choice. Collective where something is measured; the ranks agree on
  * every failure. */
@@ -127,20 +174,15 @@ static int choose(rota_plan *p, const rota_hints *hints, const rota_vote *vote,
     rota_hints wish =
         *hints; /* trials would send from memory that nobody reads */
     wish.measure = hints->measure && !t->kind->borrows;
-    const rota_wanted wanted = {
-        .hints = &wish,
-        .what = {.topo = t->topo,
-                 .neighbors = t->problem.neighbors != NULL,
-                 .kind = t->kind->kind,
-                 .max_block = t->max_block,
-                 .native_free = native_free,
-                 .ipc = t->use.ipc},
-        .stats = find_stats(t, vote),
-        .uniform = t->kind->fixed && vote->smallest == vote->largest,
-        .shares = c->node != NULL,
-        .load = rota_comm_load(c),
-        .device_sharers = c->device_sharers,
-        .problem = &t->problem};
+    const rota_wanted wanted = {.hints = &wish,
+                                .what = find_kind(t, native_free),
+                                .stats = find_stats(t, vote),
+                                .uniform = t->kind->fixed &&
+                                           vote->smallest == vote->largest,
+                                .shares = c->node != NULL,
+                                .load = rota_comm_load(c),
+                                .device_sharers = c->device_sharers,
+                                .problem = &t->problem};
     rota_ranks ranks = rota_comm_ranks(c);
     rota_trial trial;
     const rota_trials trials = rota_trial_of(&trial, t, &wanted.stats);
@@ -179,6 +221,7 @@ static int agree_and_build(rota_plan *p, const rota_hints *hints, int status)
         status == MPI_SUCCESS ? rota_task_why_no_ipc(t, hints) : NULL;
     rota_vote vote;
     rota_claim claim;
+    rota_hints fitting;
 
     ROTA_TRY(
         agree_on_plan(t, hints, status, why_no_ipc != NULL, &vote, &claim));
@@ -187,10 +230,12 @@ static int agree_and_build(rota_plan *p, const rota_hints *hints, int status)
     rota_task_set_ipc(t, why_no_ipc, vote.no_ipc);
     if (vote.on_device)
         ROTA_TRY(rota_comm_find_sharers(p->comm, t->use.device, t->use.memory));
-    if (may_follow_nodes(t, hints) && !t->problem.crossing)
+    const bool native_free = claim.native < ROTA_MAX_NATIVE;
+    ROTA_TRY(fit_hints(t, hints, &vote, native_free, &fitting));
+    if (may_follow_nodes(t, &fitting) && !t->problem.crossing)
         ROTA_TRY(
             rota_crossing_find(p->comm, t->topo, &t->problem, &t->crossing));
-    ROTA_TRY(choose(p, hints, &vote, claim.native < ROTA_MAX_NATIVE));
+    ROTA_TRY(choose(p, &fitting, &vote, native_free));
     return rota_built_make(&p->built, t, &p->decision.choice, claim);
 }
 
