@@ -140,16 +140,6 @@ static void forget(rota_task *t)
     rota_counted_forget(t);
 }
 
-static size_t bound(const rota_task *t, size_t largest)
-{
-    return rota_kind_borrowing.bound(t, largest);
-}
-
-static int build(rota_built *b)
-{
-    return rota_kind_borrowing.build(b);
-}
-
 /* ---- starting ------------------------------------------------------------ */
 
 /* The entries of array i in an array of n * P counts or displacements. */
@@ -361,11 +351,11 @@ const rota_kind_table rota_kind_arrays = {
     .borrows = true,
     .gathers = true,
     .own_bytes = sizeof(arrays),
-    .bound = bound,
+    .bound = rota_borrowing_bound,
     .prepare = prepare,
     .vote = vote,
     .forget = forget,
-    .build = build,
+    .build = rota_borrowing_build,
     .start = start,
     .collect = collect,
 };

@@ -17,7 +17,7 @@
 /* ---- making -------------------------------------------------------------- */
 
 /* A message may be a descriptor. */
-static size_t bound(const rota_task *t, size_t largest)
+size_t rota_borrowing_bound(const rota_task *t, size_t largest)
 {
     (void)largest;
     return t->max_block > sizeof(rota_descriptor) ? t->max_block
@@ -37,7 +37,7 @@ static int prepare(rota_task *t, const rota_args *args)
                            "type must be bytes without gaps");
 }
 
-static int build(rota_built *b)
+int rota_borrowing_build(rota_built *b)
 {
     b->exec.lending = calloc(1, sizeof *b->exec.lending);
     return b->exec.lending ? rota_built_schedule(b)
@@ -203,11 +203,11 @@ const rota_kind_table rota_kind_borrowing = {
     .collects = true,
     .borrows = true,
     .own_bytes = sizeof(rota_counted),
-    .bound = bound,
+    .bound = rota_borrowing_bound,
     .prepare = prepare,
     .vote = rota_counted_vote,
     .forget = rota_counted_forget,
-    .build = build,
+    .build = rota_borrowing_build,
     .start = start,
     .collect = collect,
 };

@@ -36,6 +36,10 @@ static ROTA_ANEW void rota_exchange_expect(rota_built *b, bool usual)
 /* Tell counts and displacements, in elements; any may be large or not asked for. */
 int rota_exchange_note(const rota_built *b, const rota_found *found);
 
+/* Of rota_kind_borrowing, on which an exchange of arrays is built. */
+size_t rota_borrowing_bound(const rota_task *t, size_t largest);
+int rota_borrowing_build(rota_built *b);
+
 /* Of rota_kind_borrowing: the buffer for the next start. Local. */
 int rota_borrowing_sendbuf(rota_built *b, size_t bytes, void **sendbuf);
 
