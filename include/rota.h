@@ -73,6 +73,16 @@
 #ifndef ROTA_H
 #define ROTA_H
 
+/* MPI's old C++ interface is in a library of its own, which Rota does not need. */
+#ifdef __cplusplus
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#endif
+
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,7 @@
 // consumer.cpp - the same in C++, by rota.hpp.
+// MPI's header first, so that only the flags can leave its C++ interface out.
+#include <mpi.h>
+
 #include <rota.hpp>
 
 #include <cstdio>
