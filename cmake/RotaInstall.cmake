@@ -4,7 +4,6 @@
 include(CMakePackageConfigHelpers)
 
 set(rota_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rota)
-set(rota_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES include/rota.h include/rota.hpp TYPE INCLUDE)
 
@@ -83,6 +82,8 @@ if(TARGET rota-bench)
     rota_program_page(rota-tune rota-tune
         "measure which all-to-all algorithm is fastest")
 endif()
+install(FILES tests/lsan.supp tests/valgrind.supp
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/rota)
 if(TARGET rota-price)
     install(DIRECTORY bench/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/rota)
 endif()

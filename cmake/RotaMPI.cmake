@@ -8,6 +8,7 @@
 #
 # Sets, besides what FindMPI does:
 #   ROTA_MPI_FLAVOUR  mpich, openmpi, smpi (SimGrid's) or other
+#   ROTA_MPI_NAME     the same for people; empty: other
 #   ROTA_MPIEXEC      command line up to and including the option that takes
 #                     the number of ranks
 
@@ -55,6 +56,7 @@ cmake_pop_check_state()
 set(rota_mpiexec_flags "")
 if(ROTA_MPI_IS_OPENMPI)
     set(ROTA_MPI_FLAVOUR openmpi)
+    set(ROTA_MPI_NAME "Open MPI")
     # More ranks than cores are the rule in tests, and several tests run at a
     # time: bound to cores, they would all sit on the first.
     set(rota_mpiexec_flags --oversubscribe --bind-to none)
@@ -65,10 +67,13 @@ if(ROTA_MPI_IS_OPENMPI)
     endif()
 elseif(ROTA_MPI_IS_MPICH)
     set(ROTA_MPI_FLAVOUR mpich)
+    set(ROTA_MPI_NAME "MPICH")
 elseif(ROTA_MPI_IS_SMPI)
     set(ROTA_MPI_FLAVOUR smpi)
+    set(ROTA_MPI_NAME "SMPI")
 else()
     set(ROTA_MPI_FLAVOUR other)
+    set(ROTA_MPI_NAME "")
 endif()
 set(ROTA_MPIEXEC ${MPIEXEC_EXECUTABLE} ${MPIEXEC_PREFLAGS}
     ${rota_mpiexec_flags} ${MPIEXEC_NUMPROC_FLAG})

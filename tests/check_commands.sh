@@ -118,7 +118,8 @@ apt-get install |installs
 sh integrations/combblas/compare\.sh|integrations_combblas, with Open MPI
 .*/petsc_forests|integrations_petsc_sf, with the MPI that PETSc is for
 pip install|project_install installs the package of Python
-pkg-config |needs an installation: project_install asks it
+(cc program\.c .*)?pkg-config |needs an installation: project_install asks it
+meson setup |project_install does it
 sh tools/(test|demo|chroot)\.sh|builds all; this test is one of those it runs
 sh tools/programs\.sh .*(FOLDER|--fetch)|programs of Debian: by hand
 sh tools/on_device\.sh|by hand; bench_on_device runs it on a device that is not there

@@ -24,15 +24,57 @@ step()
     fi
 }
 
+# What the tree was installed as before stays known to its target uninstall.
+manifest=$build/install_manifest.txt
+[ ! -e "$manifest" ] || cp "$manifest" "$work/manifest"
 step "install" "$cmake" --install "$build" --prefix "$prefix"
 # Moved after it was installed: nothing may name the old place.
-step "move" mv "$prefix" "$work/moved"
+step "copy" cp -a "$prefix" "$work/moved"
+step "uninstall" "$cmake" --build "$build" --target uninstall
+[ ! -e "$prefix" ] || { echo "left by uninstall:"; find "$prefix"; exit 1; }
+[ ! -e "$work/manifest" ] || cp "$work/manifest" "$manifest"
 prefix=$work/moved
 libdir=$(dirname "$(find "$prefix" -name librota.a)")
 pc=$libdir/pkgconfig
 
 step "no paths of the build" sh -c '! grep -rlF "$1" "$2"' sh "$build" \
     "$pc" "$libdir/cmake"
+
+# refused WHAT TEXT COMMAND...: ends the test unless COMMAND fails and prints TEXT.
+refused()
+{
+    what=$1 text=$2
+    shift 2
+    ! "$@" >"$work/out" 2>&1 && tr -s ' \n' ' ' <"$work/out" | grep -qF "$text" || {
+        echo "not refused: $what"
+        cat "$work/out"
+        exit 1
+    }
+}
+
+flags()
+{
+    PKG_CONFIG_PATH="$pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" \
+        pkg-config "$@" rota
+}
+
+# The other MPI, as far as it is here.
+mine=$(flags --variable=mpi)
+case $mine in
+MPICH) theirs="Open MPI" compiler=$(command -v mpicc.openmpi) ;;
+"Open MPI") theirs=MPICH compiler=$(command -v mpicc.mpich) ;;
+*) theirs='' compiler='' ;;
+esac
+if [ -n "$compiler" ]; then
+    for language in C CXX; do
+        [ $language = C ] || compiler=$(echo "$compiler" | sed 's/mpicc/mpicxx/')
+        refused "another MPI, $language" \
+            "was built for $mine, and this project has found $theirs" \
+            "$cmake" -S "$here" -B "$work/other-$language" \
+            -DCMAKE_PREFIX_PATH="$prefix" -DCONSUMER_LANGUAGE="$language" \
+            -DMPI_${language}_COMPILER="$compiler"
+    done
+fi
 
 for language in C CXX; do
     step "configure $language" "$cmake" -S "$here" -B "$work/$language" \
@@ -78,6 +120,29 @@ if [ -e "$prefix/bin/rota-run" ]; then
     }
 fi
 
+# Not overwritten by a build for another MPI.
+if [ -n "$theirs" ]; then
+    sed -i "s/^mpi=.*/mpi=$theirs/" "$pc/rota.pc"
+    refused "a folder of another MPI" "is of Rota for $theirs" \
+        "$cmake" --install "$build" --prefix "$prefix"
+    sed -i "s/^mpi=.*/mpi=$mine/" "$pc/rota.pc"
+fi
+
+# The Python package, where mpi4py is of this MPI.
+python=/usr/bin/python3
+case $("$python" -c 'import Cython
+from mpi4py import MPI
+print(MPI.Get_library_version())' 2>/dev/null) in
+*"$mine"*)
+    if [ -n "$mine" ] && command -v meson >/dev/null; then
+        step "meson setup" env PKG_CONFIG_PATH="$pc" meson setup "$work/python" \
+            "$here/../../python" -Dpython=$python --prefix="$prefix" \
+            -Dpython.platlibdir="$prefix/site"
+        step "meson install" meson install -C "$work/python"
+        step "import rota" env PYTHONPATH="$prefix/site" $python -c 'import rota'
+    fi ;;
+esac
+
 if [ -e "$prefix/bin/rota-info" ]; then
     step "run rota-info" timeout 60 "$@" 2 "$prefix/bin/rota-info"
     mv "$work/out" "$work/info"
@@ -85,11 +150,6 @@ if [ -e "$prefix/bin/rota-info" ]; then
     step "run rota-tune" "$prefix/bin/rota-tune" --help
 fi
 
-flags()
-{
-    PKG_CONFIG_PATH="$pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" \
-        pkg-config "$@" rota
-}
 step "pkg-config" flags --exists
 for language in c cpp; do
     compiler=${CC:-cc}
