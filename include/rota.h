@@ -19,6 +19,10 @@
  *   says so. After MPI has failed in a message of a plan, the plan can only be
  *   freed.
  *
+ *   A library that was built for MPICH cannot work in a program that runs under
+ *   Open MPI, nor the other way round: handles differ. The first function that is
+ *   passed a communicator then says so on standard error and ends the process.
+ *
  *   Agreement. All ranks of the communicator must call a collective function,
  *   in the same order. If one rank finds an error in its arguments, the ranks
  *   agree on it: every rank returns an error of the same class, and no plan is

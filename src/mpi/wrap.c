@@ -237,12 +237,14 @@ static int begin(void)
 
 int rota_mpi_init(int *argc, char ***argv)
 {
+    rota_flavour_check("librota_mpi");
     ROTA_MPI_TRY(PMPI_Init(argc, argv));
     return begin();
 }
 
 int rota_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
 {
+    rota_flavour_check("librota_mpi");
     ROTA_MPI_TRY(PMPI_Init_thread(argc, argv, required, provided));
     return begin();
 }

@@ -7,6 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* End the process, with a text, if the MPI that runs is of another kind than the one
+ * that Rota was built for; MPI may not be initialized yet. library: what it names.
+ * The first call of a process looks, which takes microseconds. */
+void rota_flavour_check(const char *library);
+
 /* From now on texts of this thread's errors name this function, which the
  * program called, instead of Rota's. Borrowed; NULL: Rota's. */
 void rota_error_name(const char *function);

@@ -120,6 +120,39 @@ if [ -e "$prefix/bin/rota-run" ]; then
     }
 fi
 
+# Another MPI under the program, which tells its name, and an mpiexec of it.
+if [ -n "$theirs" ]; then
+    cat >"$work/other.c" <<END
+#include <string.h>
+static int name(char *text, int *length)
+{
+    strcpy(text, "$theirs 1.0");
+    *length = (int)strlen(text);
+    return 0;
+}
+int MPI_Get_library_version(char *text, int *length) { return name(text, length); }
+int PMPI_Get_library_version(char *text, int *length) { return name(text, length); }
+END
+    step "compile another MPI" "${CC:-cc}" -shared -fPIC -o "$work/other.so" \
+        "$work/other.c"
+    said="was built for $mine, and this program runs under $theirs"
+    refused "another MPI under librota" "librota $said" \
+        env LD_PRELOAD="$work/other.so" timeout 60 "$work/C/with_rota"
+    if [ -e "$prefix/bin/rota-run" ]; then
+        refused "another MPI under librota_mpi" "librota_mpi $said" \
+            env LD_PRELOAD="$work/other.so" timeout 60 "$prefix/bin/rota-run" \
+            "$work/C/with_rota"
+        case $theirs in
+        MPICH) version="HYDRA build details:" ;;
+        *) version="mpiexec (OpenRTE) 4.1.4" ;;
+        esac
+        printf '#!/bin/sh\necho "%s"\n' "$version" >"$work/mpiexec"
+        chmod +x "$work/mpiexec"
+        refused "another mpiexec" "built for $mine, and $work/mpiexec is $theirs's" \
+            "$prefix/bin/rota-run" "$work/mpiexec" -n 2 "$work/C/with_rota"
+    fi
+fi
+
 # Not overwritten by a build for another MPI.
 if [ -n "$theirs" ]; then
     sed -i "s/^mpi=.*/mpi=$theirs/" "$pc/rota.pc"

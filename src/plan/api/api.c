@@ -50,6 +50,7 @@ static int check_mpi(void)
 {
     int initialized = 0, finalized = 0;
 
+    rota_flavour_check("librota");
     rota_fail_clear();
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
