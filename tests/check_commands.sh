@@ -89,6 +89,10 @@ s/(hosts\.sh).*/\1 --few/
 s/(chosen.sh)$/\1 --list/
 s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
 s/(judge\.sh).*/\1 --cases 2 --most 64/
+s/(instruments\/dropin\.sh --kinds) .*/\1 alltoallv --bytes 80 --runs 1 --calls 3000/
+s/(instruments\/dropin\.sh --datalog).*/\1 --runs 1 --ranks 4/
+s/rota-requests$/rota-requests 101/
+s/(--mem cuda .*--sizes) 8,512/\1 512/
 s/(instruments\/dropin\.sh)$/\1 --kinds alltoall --bytes 80 --runs 1 --calls 3000/
 s/(remake.sh)$/\1 --seconds 2/
 s/(mutants.sh)$/\1 --list/
