@@ -344,7 +344,6 @@ static int collect(rota_built *b, rota_found *found)
 
 const rota_kind_table rota_kind_arrays = {
     .kind = ROTA_EXCHANGE,
-    .title = "an exchange of arrays",
     .is = "an exchange of arrays",
     .wait = "rota_exchange_wait_arrays",
     .collects = true,

@@ -197,7 +197,6 @@ static int collect(rota_built *b, rota_found *found)
 
 const rota_kind_table rota_kind_borrowing = {
     .kind = ROTA_EXCHANGE,
-    .title = "an exchange with borrowed blocks",
     .is = "an exchange with borrowed blocks",
     .wait = "rota_exchange_wait_borrow",
     .collects = true,

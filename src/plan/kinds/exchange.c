@@ -225,7 +225,6 @@ static int collect(rota_built *b, rota_found *found)
 
 const rota_kind_table rota_kind_exchange = {
     .kind = ROTA_EXCHANGE,
-    .title = "an exchange",
     .is = "an exchange",
     .wait = "rota_exchange_wait",
     .collects = true,

@@ -351,7 +351,6 @@ static int collect(rota_built *b, rota_found *r)
 
 const rota_kind_table rota_kind_sparse = {
     .kind = ROTA_SPARSE,
-    .title = "a sparse exchange",
     .is = "a sparse exchange",
     .wait = "rota_exchange_wait_sparse",
     .collects = true,

@@ -37,7 +37,7 @@ typedef struct rota_found {
  * choices and records. */
 typedef struct rota_kind_table {
     rota_kind kind;
-    const char *title; /* "a plan with ..." */
+    const char *title; /* "a plan with ..."; NULL: as the next */
     const char *is;    /* what "the plan is" */
     const char *wait;  /* for kinds that collect: what ends a run */
     bool fixed;        /* counts and buffers are those that the plan is made
