@@ -71,8 +71,8 @@ typedef struct rota_arena_head {
     _Atomic bool ended;   /* the process has ended normally */
     rota_wake_word word[ROTA_WAKE_WORDS]; /* for nodes whose first rank it is */
     rota_yields yields; /* of the host: all follow one process's */
-    _Atomic int
-        core; /* 1 + the processor that it last waited on; 0: none yet */
+    /* 1 + the processor that the process last waited on; 0: none yet. */
+    _Atomic int core;
     _Atomic uint8_t mapped[ROTA_PEERS]; /* segments mapped of each peer, and
                                            ROTA_HEAP_MAPPED */
     _Alignas(ROTA_CACHE_LINE) rota_interest interest[ROTA_PEERS];

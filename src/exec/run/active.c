@@ -492,8 +492,8 @@ int rota_exec_run(rota_exec *x, bool *done)
     if (is_alone(x) &&
         (rota_run_advance(x) || (x->entered && rota_run_advance(x)))) {
         note_progress();
-        return rota_status_result(
-            &x->status); /* no threads: nothing is locked */
+        /* Without threads nothing is locked. */
+        return rota_status_result(&x->status);
     }
     link_active(x);
     if (!x->entered)

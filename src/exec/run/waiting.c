@@ -13,7 +13,7 @@
  * so there are fewer, at least FEWEST, after yields that have helped. */
 enum { SPINS = 10000, FEWEST = 20, SPINS_CROWDED = 0 };
 
-/* Polls before a waiter gives up a core that only ranks of other cores can help: for
+/* Polls before a waiter whom only ranks of other cores can help gives up its own: for
  * about as long as a switch to another process and back takes. */
 enum { SPINS_ELSEWHERE = 20 };
 

@@ -152,22 +152,22 @@ void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[])
     }
 }
 
-/* Is the rank on this core, as far as is known? */
-static bool is_on(const rota_node *node, int rank, int core)
+/* The core of a rank, 0 if it is not known, -1 on another node. */
+static int core_of(const rota_node *node, int rank)
 {
-    const int i = node->of[rank];
-    const int there = i >= 0 ? rota_node_core(node, i) : -1;
-
-    return there == core || there == 0;
+    return node->of[rank] >= 0 ? rota_node_core(node, node->of[rank]) : -1;
 }
 
+/* Is a message open whose rank is, or may be, on this core? */
 static bool has_open_on(const rota_exec *x, const rota_batch *b, int core)
 {
     const rota_msg *const msg = x->blocks.s->msgs[b->dir].msg;
 
-    for (uint32_t i = 0; i < b->n_open; i++)
-        if (is_on(x->shared, msg[open_of(b)[i]].peer, core))
+    for (uint32_t i = 0; i < b->n_open; i++) {
+        const int there = core_of(x->shared, msg[open_of(b)[i]].peer);
+        if (there == core || there == 0)
             return true;
+    }
     return false;
 }
 
@@ -179,7 +179,7 @@ static int count_on(const rota_exec *x, const rota_batch *b, int core)
 
     for (uint32_t i = 0; i < b->n; i++) {
         const uint32_t m = b->message[i];
-        n += is_on(x->shared, msg[m].peer, core) &&
+        n += core_of(x->shared, msg[m].peer) == core &&
              (b->payload->tells ||
               rota_message_bytes(&x->blocks, b->dir, m) > 0);
     }
