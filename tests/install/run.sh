@@ -10,7 +10,7 @@ shift 2
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-prefix=$work/prefix
+prefix="$work/opt[1] x"
 
 # step WHAT COMMAND...: ends the test, with the output, if COMMAND fails.
 step()
@@ -27,11 +27,17 @@ step()
 # What the tree was installed as before stays known to its target uninstall.
 manifest=$build/install_manifest.txt
 [ ! -e "$manifest" ] || cp "$manifest" "$work/manifest"
+mkdir -p "$prefix/bin"
+echo "not of Rota" >"$prefix/bin/strange[r]"
 step "install" "$cmake" --install "$build" --prefix "$prefix"
 # Moved after it was installed: nothing may name the old place.
 step "copy" cp -a "$prefix" "$work/moved"
 step "uninstall" "$cmake" --build "$build" --target uninstall
-[ ! -e "$prefix" ] || { echo "left by uninstall:"; find "$prefix"; exit 1; }
+left=$(cd "$prefix" && find . | sort | tr '\n' ' ')
+[ "$left" = ". ./bin ./bin/strange[r] " ] || {
+    echo "uninstall left not only what was there before: $left"
+    exit 1
+}
 [ ! -e "$work/manifest" ] || cp "$work/manifest" "$manifest"
 prefix=$work/moved
 libdir=$(dirname "$(find "$prefix" -name librota.a)")
