@@ -3,13 +3,14 @@
 
 set(rota_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# Neither overwrites the Rota of another MPI.
+# Neither overwrites the Rota of another MPI, as far as its name is known.
 if(IS_ABSOLUTE "${rota_pkgconfig_dir}")
     set(rota_installed_pc "${rota_pkgconfig_dir}/rota.pc")
 else()
     set(rota_installed_pc "\${CMAKE_INSTALL_PREFIX}/${rota_pkgconfig_dir}/rota.pc")
 endif()
-install(CODE "
+if(NOT ROTA_MPI_NAME STREQUAL "")
+    install(CODE "
 set(pc \"\$ENV{DESTDIR}${rota_installed_pc}\")
 if(EXISTS \"\${pc}\")
     file(STRINGS \"\${pc}\" mpi REGEX \"^mpi=\")
@@ -19,6 +20,7 @@ if(EXISTS \"\${pc}\")
             \"for ${ROTA_MPI_NAME}. Install into another folder, or uninstall that one.\")
     endif()
 endif()")
+endif()
 
 if(PROJECT_IS_TOP_LEVEL)
     add_custom_target(uninstall

@@ -80,6 +80,10 @@ if [ -n "$compiler" ]; then
             -DCMAKE_PREFIX_PATH="$prefix" -DCONSUMER_LANGUAGE="$language" \
             -DMPI_${language}_COMPILER="$compiler"
     done
+    refused "another MPI of two languages' second" \
+        "was built for $mine, and this project has found $theirs" \
+        "$cmake" -S "$here" -B "$work/other-both" -DCMAKE_PREFIX_PATH="$prefix" \
+        "-DCONSUMER_LANGUAGE=C;CXX" -DMPI_CXX_COMPILER="$compiler"
 fi
 
 for language in C CXX; do
@@ -156,6 +160,10 @@ END
         chmod +x "$work/mpiexec"
         refused "another mpiexec" "built for $mine, and $work/mpiexec is $theirs's" \
             "$prefix/bin/rota-run" "$work/mpiexec" -n 2 "$work/C/with_rota"
+        sed 's/^mpi=.*/mpi=""/' "$prefix/bin/rota-run" >"$prefix/bin/rota-run-any"
+        chmod +x "$prefix/bin/rota-run-any"
+        step "any mpiexec, where Rota's MPI has no name" \
+            "$prefix/bin/rota-run-any" "$work/mpiexec" -n 2 "$work/C/with_rota"
     fi
 fi
 
