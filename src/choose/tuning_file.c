@@ -166,9 +166,12 @@ bool rota_tuning_is_there(void)
 {
     char *user;
 
-    if (given_path() || user_path(&user) != MPI_SUCCESS ||
-        access(SYSTEM_PATH, F_OK) == 0)
+    if (given_path() || access(SYSTEM_PATH, F_OK) == 0)
         return true;
+    if (user_path(&user) != MPI_SUCCESS) {
+        rota_fail_clear();
+        return true; /* who reads it will tell */
+    }
     const bool there = user && access(user, F_OK) == 0;
     free(user);
     return there;
