@@ -403,17 +403,19 @@ bool rota_hints_leave_out(const rota_hints *hints, int attempt,
 void rota_hints_tell_left_out(const rota_hints *hints, const rota_hints *left,
                               const char *why)
 {
-    static atomic_bool told;
-    const unsigned bits = hints->of_environment & ~left->of_environment;
+    static atomic_uint told; /* bits, as of_environment */
+    const unsigned out = hints->of_environment & ~left->of_environment;
+    const unsigned bits = out & ~atomic_fetch_or(&told, out);
+    const bool both = bits == (ALGORITHM | METADATA);
     int rank = 0;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank > 0 || atomic_exchange(&told, true))
+    if (rank > 0 || bits == 0)
         return;
-    fprintf(stderr, "rota: %s%s%s: ignored for plans that it is not for: %s\n",
-            bits & ALGORITHM ? "ROTA_ALGORITHM" : "",
-            bits == (ALGORITHM | METADATA) ? ", " : "",
-            bits & METADATA ? "ROTA_METADATA" : "", why);
+    fprintf(stderr, "rota: %s%s%s: ignored for plans that %s not for: %s\n",
+            bits & ALGORITHM ? "ROTA_ALGORITHM" : "", both ? ", " : "",
+            bits & METADATA ? "ROTA_METADATA" : "", both ? "they are" : "it is",
+            why);
 }
 
 static uint64_t mix_text(uint64_t hash, const char *text)

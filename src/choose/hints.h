@@ -88,7 +88,7 @@ enum { ROTA_LEAVE_OUT = 3 };
 bool rota_hints_leave_out(const rota_hints *hints, int attempt,
                           rota_hints *left);
 
-/* Print, once and on rank 0 of the program, which were left out. */
+/* Print which were left out, each once, on rank 0 of the program. */
 void rota_hints_tell_left_out(const rota_hints *hints, const rota_hints *left,
                               const char *why);
 
