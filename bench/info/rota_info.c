@@ -83,7 +83,10 @@ static void print_hints(void)
         rota_hint_values(h, values, sizeof values);
         printf("  %-21s %-21s %s (usually %s)", h->key,
                h->promise ? "(none)" : h->variable, values, h->usual);
-        print_value(h->variable);
+        if (h->promise)
+            printf("\n");
+        else
+            print_value(h->variable);
     }
 }
 
