@@ -347,9 +347,6 @@ typedef struct rota_program {
     rota_op *op[ROTA_N_DIRS]; /* [n messages] */
     char *area;               /* the packing area */
     size_t area_bytes;
-    int (*open_contest)(
-        rota_exec *x); /* to prepare with, if x->contest is to be
-                                          open from the next run on */
 
     /* What every start touches, as what follows it in rota_exec. */
     rota_step *step; /* as an array, up to end */
@@ -360,10 +357,11 @@ typedef struct rota_program {
     bool rooms;  /* some send needs memory before its step */
 } rota_program;
 
-/* The place of an executor in the list of those that run: active.c. */
+/* The runs of an executor and its place in the list of those that run: active.c. The
+ * bools are apart, as GCC takes one instruction more to write both at once. */
 typedef struct rota_run {
-    bool active;
     bool by_mpi;           /* program.by_mpi, as counted in on_others */
+    uint32_t number;       /* begun and ended so far: odd if one is active */
     bool waits_for_others; /* is counted there */
     rota_exec *prev, *next;
 } rota_run;
@@ -433,6 +431,11 @@ _Static_assert(offsetof(rota_exec, status.starved) -
                    128,
                "hot fields are together");
 
+static inline bool rota_exec_is_active(const rota_exec *x)
+{
+    return x->run.number % 2 == 1;
+}
+
 /* Does the path of message m hand it over? */
 static inline bool rota_message_is_handed(const rota_exec *x, rota_dir dir,
                                           uint32_t m)
@@ -479,6 +482,9 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst);
 
 /* From the next start on, stage in or not: x->stage_in. x is bound. */
 void rota_exec_stage_in(rota_exec *x, bool stage_in);
+
+/* From the next start on, find out which way is faster: x->contest. x runs. */
+void rota_exec_contest(rota_exec *x);
 
 /* Begin a run; x must be inactive. Does not block. */
 int rota_exec_start(rota_exec *x);

@@ -69,7 +69,7 @@ static bool tend(sim_plan *plan, int rank, uint64_t chance, int *left,
 {
     rank_plan *const r = &plan->rank[rank];
 
-    if (r->running && !r->x.run.active) {
+    if (r->running && !rota_exec_is_active(&r->x)) {
         --*left;
         return sim_plan_finish(plan, rank, text);
     }

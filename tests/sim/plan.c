@@ -417,7 +417,7 @@ static bool all_learnt(sim_plan *plan, char *text)
     for (int64_t sweeps = 0; sweeps < 1000000; sweeps++) {
         bool done = true;
         for (int q = 0; q < P && done; q++)
-            done = !plan->rank[q].sizes.x.run.active;
+            done = !rota_exec_is_active(&plan->rank[q].sizes.x);
         if (done)
             return true;
         rota_exec_test(&plan->rank[0].sizes.x, &done);

@@ -36,7 +36,7 @@ static size_t count_run(const spec *c)
         bool done;
         rota_exec_test(&plan.rank[0].x, &done);
         for (int q = 0; q < c->P && good; q++)
-            if (plan.rank[q].running && !plan.rank[q].x.run.active) {
+            if (plan.rank[q].running && !rota_exec_is_active(&plan.rank[q].x)) {
                 good = sim_plan_finish(&plan, q, text);
                 left--;
             }

@@ -12,6 +12,8 @@ enum { RANKS = 3, CONTEST = ROTA_CONTEST_BEFORE + 2 * ROTA_CONTEST_TIMES };
 
 typedef struct world {
     rota_contest rank[RANKS];
+    uint32_t run;
+    uint32_t first[RANKS]; /* run in which the rank asks for a contest */
     int64_t now_ns;
     int64_t ns[RANKS]
               [2]; /* what runs take each rank, the first and second way */
@@ -24,16 +26,23 @@ static int run(world *w)
     int n = 0;
 
     for (int r = 0; r < RANKS; r++) {
-        rota_contest_begin(&w->rank[r], w->now_ns);
-        n += w->rank[r].second;
+        rota_contest *const c = &w->rank[r];
+        c->open =
+            c->open || (w->run > w->first[r] && rota_contest_opens(c, w->run));
+        if (c->open)
+            rota_contest_begin(c, w->run, w->now_ns);
+        n += c->second;
     }
     for (int r = 0; r < RANKS; r++)
         for (int q = 0; q < RANKS; q++)
-            if (q != r)
+            if (q != r && w->rank[q].votes)
                 rota_contest_note(&w->rank[r], w->rank[q].second);
     for (int r = 0; r < RANKS; r++)
-        rota_contest_end(&w->rank[r], w->now_ns + w->ns[r][w->rank[r].second]);
+        if (w->rank[r].open)
+            rota_contest_end(&w->rank[r],
+                             w->now_ns + w->ns[r][w->rank[r].second]);
     w->now_ns += 1000000;
+    w->run++;
     return n;
 }
 
@@ -147,15 +156,33 @@ static void test_contests_come_again(void **state)
     assert_int_equal(run(&w), 0);
 }
 
-/* A run that has failed is begun again. */
-static void test_failed_runs_do_not_count(void **state)
+/* A rank that asks late enters a contest as the next one begins, and those that have
+ * been in one then go on as they did, and show it. */
+static void test_late_ranks_keep_in_step(void **state)
 {
-    rota_contest c = {0};
+    world w = make(1000, 800);
 
     (void)state;
-    for (int i = 0; i < 3 * ROTA_CONTEST_EVERY; i++) {
-        rota_contest_begin(&c, i);
-        assert_false(c.second);
+    for (w.first[2] = 1; w.first[2] < 2 * ROTA_CONTEST_OFFERED; w.first[2]++) {
+        const uint32_t first = w.first[2];
+        w = make(1000, 800);
+        w.first[2] = first;
+        w.ns[2][1] = 2000; /* by itself it would go the first way */
+        contest(&w);
+        assert_true(w.rank[0].judged && w.rank[0].won);
+        while (!w.rank[2].judged) {
+            const int n = run(&w);
+            assert_true(w.run < first + 2 * ROTA_CONTEST_OFFERED);
+            assert_true(w.rank[0].second || n < RANKS);
+        }
+        assert_int_equal(run(&w), RANKS);
+        while (w.run < ROTA_CONTEST_EVERY)
+            assert_int_equal(run(&w), RANKS);
+        for (int i = 0; i < CONTEST; i++) {
+            const int n = run(&w);
+            assert_true(i == CONTEST - 1 || n == 0 || n == RANKS);
+        }
+        assert_true(w.rank[0].judged && w.rank[2].judged);
     }
 }
 
@@ -168,7 +195,7 @@ int main(void)
         cmocka_unit_test(test_disturbed_runs_do_not_decide),
         cmocka_unit_test(test_majority_decides),
         cmocka_unit_test(test_contests_come_again),
-        cmocka_unit_test(test_failed_runs_do_not_count),
+        cmocka_unit_test(test_late_ranks_keep_in_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

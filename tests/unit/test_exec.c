@@ -121,7 +121,7 @@ static int n_active(const world *w)
     int n = 0;
 
     for (int q = 0; q < w->P; q++)
-        n += w->x[q].run.active;
+        n += rota_exec_is_active(&w->x[q]);
     return n;
 }
 
@@ -220,7 +220,7 @@ static void window_is_refilled_in_any_order(void **state)
     assert_true(fakempi_transfer(1, 0));
     sweep(w);
     assert_int_equal(fakempi_in_flight(0, false), 1);
-    assert_true(w->x[0].run.active);
+    assert_true(rota_exec_is_active(&w->x[0]));
     assert_true(fakempi_transfer(3, 0));
     sweep(w);
     assert_int_equal(fakempi_in_flight(0, false), 0);

@@ -57,6 +57,8 @@ _Static_assert(ROTA_ENTRY_KINDS <= 1 << ROTA_KIND_BITS, "kinds in a flag");
 
 typedef struct rota_part {
     uint64_t at, bytes;
+    bool votes; /* by another way the kernel could have copied the message, and
+                   the sender says that it found this one to be faster */
 } rota_part;
 
 typedef struct rota_entry {

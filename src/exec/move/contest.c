@@ -10,9 +10,12 @@ enum { FEWER = 9, OF = 10 };
 /* Places of runs in a contest: first come those that are timed. */
 enum { VOTE = 2 * ROTA_CONTEST_TIMES };
 
-static int place_of(const rota_contest *c)
+static int place_of(const rota_contest *c, uint32_t run)
 {
-    return (int)c->runs - ROTA_CONTEST_BEFORE;
+    const uint32_t every =
+        c->judged ? ROTA_CONTEST_EVERY : ROTA_CONTEST_OFFERED;
+
+    return (int)(run % every) - ROTA_CONTEST_BEFORE;
 }
 
 static bool is_timed(int place)
@@ -27,11 +30,17 @@ static bool second_at(int place)
     return __builtin_popcount((unsigned)place) % 2 == 1;
 }
 
-void rota_contest_begin(rota_contest *c, int64_t now_ns)
+/* All its runs must be timed. */
+bool rota_contest_opens(const rota_contest *c, uint32_t run)
 {
-    const int place = place_of(c);
+    return place_of(c, run) <= 0;
+}
 
-    c->second = is_timed(place) ? second_at(place) : c->won;
+void rota_contest_begin(rota_contest *c, uint32_t run, int64_t now_ns)
+{
+    c->place = place_of(c, run);
+    c->second = is_timed(c->place) ? second_at(c->place) : c->won;
+    c->votes = run % ROTA_CONTEST_OFFERED == ROTA_CONTEST_BEFORE + VOTE;
     c->vote[0] = c->vote[1] = 0;
     c->begun_ns = now_ns;
 }
@@ -56,16 +65,13 @@ static bool second_wins(rota_contest *c)
 
 void rota_contest_end(rota_contest *c, int64_t now_ns)
 {
-    const int place = place_of(c);
-
-    if (is_timed(place))
-        c->ns[c->second][place / 2] = now_ns - c->begun_ns;
-    if (place == VOTE - 1)
+    if (is_timed(c->place))
+        c->ns[c->second][c->place / 2] = now_ns - c->begun_ns;
+    if (c->place == VOTE - 1)
         c->won = second_wins(c);
-    if (place == VOTE) {
+    if (c->place == VOTE) {
         c->vote[c->second]++;
         c->won = c->vote[1] > c->vote[0];
         c->judged = true;
     }
-    c->runs = c->runs + 1 < ROTA_CONTEST_EVERY ? c->runs + 1 : 0;
 }

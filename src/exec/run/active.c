@@ -35,7 +35,7 @@ static void link_active(rota_exec *x)
     if (active_list)
         active_list->run.prev = x;
     active_list = x;
-    x->run.active = true;
+    x->run.number++;
     x->run.by_mpi = x->program.by_mpi;
     x->run.waits_for_others = needs_others(x);
     on_others += x->run.waits_for_others;
@@ -58,7 +58,7 @@ static void unlink_active(rota_exec *x)
         active_list = x->run.next;
     if (x->run.next)
         x->run.next->run.prev = x->run.prev;
-    x->run.active = false;
+    x->run.number++;
     on_others -= x->run.waits_for_others;
     on_thread -= x->by_thread;
 }
@@ -274,9 +274,9 @@ int rota_exec_start(rota_exec *x)
     advance(x);
     /* Read now: once the lock is free, another thread's test may finish the
      * run. */
-    const bool active = x->run.active;
+    const uint32_t number = x->run.number;
     rota_unlock();
-    return active ? MPI_SUCCESS : rota_status_result(&x->status);
+    return number % 2 == 1 ? MPI_SUCCESS : rota_status_result(&x->status);
 }
 
 /* The state of a run; STARVED: out of memory, to be tried again. */
@@ -284,7 +284,7 @@ typedef enum standing { UNDER_WAY, STARVED, OVER } standing;
 
 static standing standing_of(const rota_exec *x)
 {
-    if (!x->run.active)
+    if (!rota_exec_is_active(x))
         return OVER;
     return x->status.starved ? STARVED : UNDER_WAY;
 }
@@ -491,6 +491,7 @@ int rota_exec_run(rota_exec *x, bool *done)
     rota_lock();
     if (is_alone(x) &&
         (rota_run_advance(x) || (x->entered && rota_run_advance(x)))) {
+        x->run.number += 2;
         note_progress();
         /* Without threads nothing is locked. */
         return rota_status_result(&x->status);

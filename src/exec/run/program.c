@@ -140,7 +140,21 @@ static const rota_path *find_lending(const rota_exec *x)
 
 static bool is_contested(const rota_exec *x)
 {
-    return x->contest && x->contest->open;
+    return x->contest && x->contest->asked;
+}
+
+/* Plans whose contest is not open are spared its step. */
+static void begin_contest(rota_exec *x)
+{
+    rota_contest *const c = x->contest;
+    const uint32_t run = x->run.number / 2;
+
+    if (!c->open && rota_contest_opens(c, run)) {
+        c->open = true;
+        *x->program.end++ = (rota_step){.kind = &rota_step_contest};
+    }
+    if (c->open)
+        rota_contest_begin(c, run, rota_now_ns());
 }
 
 static int prepare(rota_exec *x)
@@ -150,7 +164,7 @@ static int prepare(rota_exec *x)
     if (rota_has_parcels(x) && !find_lending(x))
         rota_parcels_empty(x);
     if (is_contested(x))
-        rota_contest_begin(x->contest, rota_now_ns());
+        begin_contest(x);
     return x->gate && x->gate->begin ? x->gate->begin(x) : MPI_SUCCESS;
 }
 
@@ -161,25 +175,27 @@ static int prepare_carrying(rota_exec *x)
     return rota_carried_begin(x);
 }
 
-void rota_exec_stage_in(rota_exec *x, bool stage_in)
+static void choose_prepare(rota_exec *x)
 {
     const bool prepares =
-        stage_in || rota_has_parcels(x) || is_contested(x) || x->gate;
+        x->stage_in || rota_has_parcels(x) || is_contested(x) || x->gate;
 
-    x->stage_in = stage_in;
     if (x->carried)
         x->program.prepare = prepares ? prepare_carrying : rota_carried_begin;
     else
         x->program.prepare = prepares ? prepare : NULL;
 }
 
-/* Before the first run of a contest: others are spared its step. */
-static int open_contest(rota_exec *x)
+void rota_exec_stage_in(rota_exec *x, bool stage_in)
 {
-    x->contest->open = true;
-    *x->program.end++ = (rota_step){.kind = &rota_step_contest};
-    rota_exec_stage_in(x, x->stage_in);
-    return x->program.prepare(x);
+    x->stage_in = stage_in;
+    choose_prepare(x);
+}
+
+void rota_exec_contest(rota_exec *x)
+{
+    x->contest->asked = true;
+    choose_prepare(x);
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -337,7 +353,7 @@ static int put_gate(rota_exec *x)
         if (step->phase)
             ROTA_TRY(rota_step_gate(x, step));
     *p->end++ = (rota_step){.kind = &rota_step_gate_end};
-    rota_exec_stage_in(x, x->stage_in);
+    choose_prepare(x);
     return MPI_SUCCESS;
 }
 
@@ -360,14 +376,13 @@ int rota_program_make(rota_exec *x)
     writer w = {.p = &x->program};
 
     ROTA_TRY(allocate(x));
-    x->program.open_contest = open_contest;
     write_steps(x, &w);
     shrink(&x->program, w.batch);
     for (rota_step *step = x->program.step; step < x->program.end; step++)
         if (step->kind->bind)
             ROTA_TRY(step->kind->bind(x, step));
     resolve_all(x);
-    rota_exec_stage_in(x, x->stage_in);
+    choose_prepare(x);
     if (x->by_thread && combines_by_mpi(x))
         x->program.by_mpi = true;
     return x->gate ? put_gate(x) : MPI_SUCCESS;

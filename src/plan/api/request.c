@@ -140,7 +140,7 @@ static request *take_ended(void)
 
     while (*at) {
         request *const r = *at;
-        if (r->plan->built.exec.run.active) {
+        if (rota_exec_is_active(&r->plan->built.exec)) {
             at = &r->next;
             continue;
         }

@@ -125,7 +125,8 @@ static const char *copies_now(const rota_contest *c)
     return !c          ? "used"
            : c->won    ? "used: it was faster when last tried"
            : c->judged ? "not used: it was not faster when last tried"
-                       : "not used: the plan has run too seldom to try it";
+           : c->asked  ? "not used: the plan has run too seldom to try it"
+                       : "not used: no long block of private memory was sent";
 }
 
 /* What the kernel copies from private memory. */

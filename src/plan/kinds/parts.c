@@ -306,10 +306,11 @@ static int find(void *arg, bool *flag)
 
     f->found = look(f->x);
     *flag = f->found >= 0 || f->found == MPI_UNDEFINED;
-    if (!*flag && f->x->run.active && f->x->status.starved)
+    if (!*flag && rota_exec_is_active(f->x) && f->x->status.starved)
         return rota_fail(MPI_ERR_NO_MEM, "%s", f->x->status.text);
-    return *flag || f->x->run.active ? MPI_SUCCESS
-                                     : rota_status_result(&f->x->status);
+    return *flag || rota_exec_is_active(f->x)
+               ? MPI_SUCCESS
+               : rota_status_result(&f->x->status);
 }
 
 static void tell(rota_exec *x, int found, int *i)

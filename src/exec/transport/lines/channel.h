@@ -70,6 +70,7 @@ typedef struct rota_line_op {
     bool done;      /* send, one by one: complete before it was tested */
     bool starved;   /* send: memory to hold it was missing */
     bool told;      /* send: the receiver knows the layout of its block */
+    bool votes;     /* send: its pieces tell the way that was faster */
     uint64_t entry; /* send: if not 0, complete when this entry is taken */
     const rota_way *way; /* send */
     rota_block block;    /* the first */

@@ -61,13 +61,15 @@ static rota_coming coming_of(const rota_line *in, const rota_entry *e,
                                                        : ROTA_COMES_IN_PARTS;
 }
 
-/* For plans that find out which way is faster: which one has the message come? */
+/* For plans that find out which way is faster: which one does the sender say? Only
+ * messages that vote go by the kernel in a run in which this rank reads votes. */
 static void note_way(const rota_exec *x, const rota_entry *e)
 {
     const rota_entry_kind kind = rota_entry_kind_of(e);
+    rota_part part;
 
-    if (e->bytes >= rota_lines_of(x)->reach.attach_threshold &&
-        (kind == ROTA_ENTRY_PIECE || kind == ROTA_ENTRY_PRIVATE))
+    memcpy(&part, e->data, sizeof part);
+    if (kind == ROTA_ENTRY_PRIVATE || (kind == ROTA_ENTRY_PIECE && part.votes))
         rota_contest_note(x->contest, kind == ROTA_ENTRY_PRIVATE);
 }
 

@@ -84,7 +84,7 @@ static void put_data(rota_exec *x, rota_line_op *op, rota_entry *e, size_t n)
 static void name_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
                        rota_piece *p, size_t n)
 {
-    const rota_part part = {p->at, n};
+    const rota_part part = {p->at, n, op->votes};
 
     memcpy(e->data, &part, sizeof part);
     p->entry = op->with->line[ROTA_SEND].next + 1;
@@ -125,23 +125,31 @@ static bool find_told(const rota_exec *x, const rota_line_op *op,
 _Static_assert(sizeof(rota_place) == sizeof(rota_foreign),
                "as long in entries");
 
-/* Is a long message for the kernel in this run? A plan that has one begins to find
- * out which way is faster in its next run. */
-static bool goes_by_kernel(rota_exec *x)
+/* Is a long message for the kernel in this run? A plan that has one is to find out
+ * which way is faster. Whether memory is readable takes a system call: it is not
+ * asked for nothing. */
+static bool goes_by_kernel(rota_exec *x, rota_line_op *op, size_t body)
 {
-    if (x->contest && !x->contest->open)
-        x->program.prepare = x->program.open_contest;
-    return !x->contest || x->contest->second;
+    const rota_contest *const c = x->contest;
+
+    if ((c && c->asked && !c->second && !c->votes) ||
+        !rota_attach_is_readable(op->data.body, body))
+        return false;
+    if (c && !c->asked)
+        rota_exec_contest(x);
+    op->votes = c && c->votes;
+    return !c || c->second;
 }
 
 /* How the receiver may read the message where it lies, and where that is, a
  * rota_place or rota_foreign; ROTA_ENTRY_DATA: it may not. */
-static rota_entry_kind find_readable(rota_exec *x, const rota_line_op *op,
+static rota_entry_kind find_readable(rota_exec *x, rota_line_op *op,
                                      uint64_t *at)
 {
     const rota_reach *const reach = &rota_lines_of(x)->reach;
     const size_t body = op->data.bytes - op->data.head_bytes;
 
+    op->votes = false;
     if (op->told)
         return find_told(x, op, at) ? ROTA_ENTRY_TYPED : ROTA_ENTRY_DATA;
     if (!op->data.body || sizeof *at + op->data.head_bytes >
@@ -151,8 +159,7 @@ static rota_entry_kind find_readable(rota_exec *x, const rota_line_op *op,
         peer_finds(op, op->data.body, body, at))
         return ROTA_ENTRY_ARENA;
     *at = (uintptr_t)op->data.body;
-    return body >= reach->attach_threshold && goes_by_kernel(x) &&
-                   rota_attach_is_readable(op->data.body, body)
+    return body >= reach->attach_threshold && goes_by_kernel(x, op, body)
                ? ROTA_ENTRY_PRIVATE
                : ROTA_ENTRY_DATA;
 }
@@ -245,6 +252,7 @@ static int put_whole(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     rota_entry *const e = rota_line_begin(out);
     if (!e)
         return MPI_SUCCESS;
+    op->votes = false;
     const bool fits = bytes <= rota_line_room(out);
     rota_piece *const p = !fits && bytes <= rota_lines_of(x)->piece
                               ? find_piece(x, op, bytes)
