@@ -29,6 +29,7 @@
 
 #include <rota.h>
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstddef>
@@ -942,7 +943,8 @@ class basic_exchange : public basic_plan
             result == MPI_SUCCESS ? MPI_SUCCESS : rota::error_class(result);
         /* These two leave the plan active; wait again. */
         active_ = found == MPI_ERR_BUFFER || found == MPI_ERR_NO_MEM;
-        /* Only a block above the bound is missing. */
+        /* Only a block above the bound is missing; or MPI has raised this class
+         * itself, and the wait has set nothing. */
         return succeeded(result, code) || found == MPI_ERR_TRUNCATE;
     }
 
@@ -1035,11 +1037,18 @@ class arrays_exchange
     /* What has come of each array. */
     std::tuple<received<Ts>...> wait(int *code = nullptr)
     {
-        std::array<void *, n> where{};
+        std::array<void *, n> unset;
+        unset.fill(this);
+        std::array<void *, n> where = unset;
         const int result = rota_exchange_wait_arrays_c(
             this->handle_, where.data(), counts_.data(), displs_.data());
         if (!this->waited(result, code))
             return {};
+        if (where == unset) {
+            where.fill(nullptr);
+            std::fill(counts_.begin(), counts_.end(), 0);
+            std::fill(displs_.begin(), displs_.end(), 0);
+        }
         return found(where, std::index_sequence_for<Ts...>());
     }
 
@@ -1049,6 +1058,7 @@ class arrays_exchange
     const std::tuple<std::vector<view<const Ts>>...> &
     wait_borrow(int *code = nullptr)
     {
+        std::fill(where_.begin(), where_.end(), nullptr);
         const int result = rota_exchange_wait_borrow_c(
             this->handle_, where_.data(), counts_.data());
         lend(this->waited(result, code), std::index_sequence_for<Ts...>());
@@ -1077,8 +1087,9 @@ class arrays_exchange
     {
         parts.assign(counts_.size() / n, {});
         for (std::size_t q = 0; here && q < parts.size(); q++)
-            parts[q] = {static_cast<const T *>(where_[begin + q]),
-                        static_cast<std::size_t>(counts_[begin + q])};
+            if (where_[begin + q])
+                parts[q] = {static_cast<const T *>(where_[begin + q]),
+                            static_cast<std::size_t>(counts_[begin + q])};
     }
 
     std::vector<MPI_Count> counts_;   /* [n * P] */
@@ -1141,14 +1152,16 @@ class borrowing_exchange
     /* The block of each rank, to be read until the next start. */
     const std::vector<view<const T>> &wait(int *code = nullptr)
     {
+        std::fill(where_.begin(), where_.end(), nullptr);
         const int result = rota_exchange_wait_borrow_c(
             this->handle_, where_.data(), counts_.data());
         const bool here = this->waited(result, code);
         for (std::size_t q = 0; q < blocks_.size(); q++)
             blocks_[q] =
-                here ? view<const T>(static_cast<const T *>(where_[q]),
-                                     static_cast<std::size_t>(counts_[q]))
-                     : view<const T>();
+                here && where_[q]
+                    ? view<const T>(static_cast<const T *>(where_[q]),
+                                    static_cast<std::size_t>(counts_[q]))
+                    : view<const T>();
         return blocks_;
     }
 
@@ -1192,11 +1205,17 @@ class exchange : public detail::basic_exchange<T, detail::finish_exchange>
 
     received<T> wait(int *code = nullptr)
     {
-        void *where = nullptr;
+        void *const unset = this;
+        void *where = unset;
         const int result = rota_exchange_wait_c(this->handle_, &where,
                                                 counts_.data(), displs_.data());
         if (!this->waited(result, code))
             return {};
+        if (where == unset) {
+            where = nullptr;
+            std::fill(counts_.begin(), counts_.end(), 0);
+            std::fill(displs_.begin(), displs_.end(), 0);
+        }
         return {static_cast<T *>(where), counts_.data(), displs_.data(),
                 counts_.size()};
     }
