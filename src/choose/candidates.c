@@ -135,8 +135,10 @@ static values bundles(const rota_hints *hints, const rota_algo *algo,
  * wait for the last ones: of leaders that promise the same, more are better.
  * Where sizes go first, blocks come one after another unless there is a window, as
  * the usual batch is.
- * bench/figures/choice.sh found the first factor, judge.sh the next four (those of
- * overlapping with seeds 9301 to 9305 and 9401 to 9408, others with 101 to 103).
+ * bench/figures/choice.sh found the first factor, judge.sh the next five
+ * (docs/choice.md): those of overlapping, which depend on the ranks of a node, with
+ * seeds 9801 to 9805 and 9811 to 9815, the one for few messages with 9301 to 9305 and
+ * 9401 to 9408, others with 101 to 103.
  *
  * Between neighbours few messages carry most bytes. Gathering, sending and scattering
  * overlap less than the price says, least if every rank sends for itself: plans took

@@ -380,8 +380,9 @@ static int adopt(rota_mpi_group *g, MPI_Comm from)
  * each call, rather than to pack. */
 enum { LONG_BLOCK = 1 << 12 };
 
-/* Where ranks send fewer bytes, their kernel is not tried (plan/ranks/attaching.c):
- * that takes 3 ms, three times as long as all else of the first plan on 2 ranks. */
+/* Where ranks send fewer bytes, they do not ask each other whether the kernel may
+ * copy blocks (plan/ranks/attaching.c): where they share cores, that takes as long as
+ * a third of the first plan. */
 enum { LITTLE = 1 << 19 };
 
 /* Is the exchange of long blocks, some of which are no plain bytes? */

@@ -1,7 +1,7 @@
 /* settings.c - reads the drop-in's environment variables.
  *
- * Values must be the same on all ranks. Of an invalid value rank 0 says
- * what is valid, once, and the variable counts as not set.
+ * Values must be the same on all ranks. Of an invalid value rank 0 says what is
+ * valid, once, and the variable counts as not set.
  */
 #include "mpi/settings.h"
 

@@ -17,7 +17,7 @@ typedef struct rota_mpi_settings {
 
 enum { ROTA_MPI_BY_COST = -1 };
 
-/* From the environment. An invalid value ends the program. */
+/* From the environment. An invalid value is told once, and ignored. */
 const rota_mpi_settings *rota_mpi_settings_read(void)
     __attribute__((cold, noinline));
 

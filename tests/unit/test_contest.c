@@ -15,8 +15,7 @@ typedef struct world {
     uint32_t run;
     uint32_t first[RANKS]; /* run in which the rank asks for a contest */
     int64_t now_ns;
-    int64_t ns[RANKS]
-              [2]; /* what runs take each rank, the first and second way */
+    int64_t ns[RANKS][2]; /* of a run, the first and second way */
 } world;
 
 /* One run of all ranks, each of which sends to all others. Returns how many went the

@@ -15,9 +15,8 @@ enum { NEVER = 1 << 20 }; /* the highest that the hint may be */
 
 /* What a rank tells the others of its node. */
 typedef struct address {
-    rota_foreign
-        cookie_at;   /* in its private memory; 0: nobody can read there */
-    uint64_t cookie; /* of the process's arena */
+    rota_foreign cookie_at; /* in private memory; 0: nobody can read there */
+    uint64_t cookie;        /* of the process's arena */
     int64_t pid;
 } address;
 

@@ -9,8 +9,9 @@
  * `largest` bytes (SIZE_MAX: without a bound): whether all ranks may read the
  * private memory of those that they share memory with. Plans with short blocks need
  * not know, nor those whose hint (wish) forbids it; wish 0: none says from which
- * size on. Lack of memory is no failure. The arguments are the same on all ranks.
- * Collective, after rota_comm_open_node; the ranks agree on every failure. */
+ * size on. If a rank has no memory for what others are to read, the answer is no; if
+ * it has none for their addresses, all ranks fail. The arguments are the same on all
+ * ranks. Collective, after rota_comm_open_node; the ranks agree on every failure. */
 int rota_comm_ask_attaching(rota_comm *c, size_t largest, int wish);
 
 /* The bytes from which a message may be copied so, or with a hint is; SIZE_MAX: none
