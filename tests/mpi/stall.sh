@@ -51,7 +51,7 @@ once 'rota: rank 1 of 4 has waited 2 s in .*, algorithm consensus_node, .* for r
 
 ROTA_STALL_S=2 timeout -k 5 60 "$mpiexec" "$@" 3 "$stall" parts >"$work/output" 2>&1 ||
     wrong "parts: fails"
-once 'rota: rank 1 of 3 has waited 2 s in .*, algorithm spread_out, .* for block 2 to be ready (ROTA_STALL_S)'
+once 'rota: rank 1 of 3 has waited 2 s in .*, algorithm spread_out, phase 1 of 1.* for block 2 to be ready (ROTA_STALL_S)'
 [ "$(lines ROTA_STALL_S)" -eq 1 ] || wrong "parts: not one line"
 
 # A short form of the test: not all of what takes as long again.

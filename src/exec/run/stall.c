@@ -150,6 +150,16 @@ static void describe_meeting(const rota_meeting *m, int seconds, char *text)
         append(text, " for rank %d%s", m->rank, whereabouts(m->mates, m->rank));
 }
 
+/* The phase of the current step, from 1; of a step of the program's own, the next. */
+static int phase_of(const rota_exec *x)
+{
+    int n = 1;
+
+    for (const rota_step *step = x->program.step; step < x->step; step++)
+        n += step->phase != NULL;
+    return n < (int)x->blocks.s->n_phases ? n : (int)x->blocks.s->n_phases;
+}
+
 static void describe(const rota_exec *x, int seconds, char *text)
 {
     snprintf(text, TEXT,
@@ -157,9 +167,8 @@ static void describe(const rota_exec *x, int seconds, char *text)
              "%d of %d",
              x->blocks.s->me, x->blocks.s->P, seconds,
              x->title ? x->title : "a plan",
-             x->algorithm ? x->algorithm : "unknown",
-             (int)(x->step - x->program.step) + 1,
-             (int)(x->program.end - x->program.step));
+             x->algorithm ? x->algorithm : "unknown", phase_of(x),
+             (int)x->blocks.s->n_phases);
     name_ranks(x, text);
     if (x->gate && x->gate->held && x->gate->held(x) >= 0)
         append(text, ", for block %d to be ready%s", x->gate->held(x), "");

@@ -235,10 +235,12 @@ void rota_lines_await(rota_exec *x)
     }
 }
 
+/* In a single phase, all messages of a bulk step go as it begins; a lender's program
+ * has more steps that wait. */
 void rota_lines_call(rota_exec *x)
 {
     const rota_step *const step = bulk_step(x);
-    const bool all = x->program.end - x->program.step > 1 || !step;
+    const bool all = !step || x->blocks.s->n_phases > 1 || rota_lines_lend(x);
 
     if (step)
         find_awaited(x, step);
