@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { ROOM = 64 };
 
@@ -434,6 +435,29 @@ static void unfit(const char *variable, const char *value)
     MPI_Info_free(&info);
 }
 
+/* Rank 0 tells of each, and once. */
+static void told_once_each(void)
+{
+    FILE *const said = tmpfile();
+    const int kept = dup(STDERR_FILENO);
+    char line[1000];
+    int algorithm = 0, metadata = 0;
+
+    CHECK(said && dup2(fileno(said), STDERR_FILENO) == STDERR_FILENO);
+    unfit("ROTA_ALGORITHM", "bruck_basic");
+    unfit("ROTA_ALGORITHM", "mpi");
+    unfit("ROTA_METADATA", "once");
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(said);
+    while (fgets(line, sizeof line, said)) {
+        algorithm += strstr(line, "ROTA_ALGORITHM: ignored for plans") != NULL;
+        metadata += strstr(line, "ROTA_METADATA: ignored for plans") != NULL;
+    }
+    fclose(said);
+    CHECK(algorithm == (test_me == 0) && metadata == (test_me == 0));
+}
+
 static void environment(void)
 {
     rota_plan *plan = NULL;
@@ -457,9 +481,7 @@ static void environment(void)
     MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
               MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
     MUST(rota_plan_free(&plan));
-    unfit("ROTA_ALGORITHM", "bruck_basic");
-    unfit("ROTA_ALGORITHM", "mpi");
-    unfit("ROTA_METADATA", "once");
+    told_once_each();
     setenv("ROTA_ALGORITHM", "", 1); /* as if it were not there */
     setenv("ROTA_BATCH", "", 1);
     MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
