@@ -185,6 +185,20 @@ static void test_late_ranks_keep_in_step(void **state)
     }
 }
 
+/* Whoever enters one later has not timed all its runs. */
+static void test_contests_open_as_they_begin(void **state)
+{
+    const rota_contest new = {0}, judged = {.judged = true};
+
+    (void)state;
+    for (uint32_t run = 0; run < 2 * ROTA_CONTEST_EVERY; run++) {
+        assert_int_equal(rota_contest_opens(&new, run),
+                         run % ROTA_CONTEST_OFFERED <= ROTA_CONTEST_BEFORE);
+        assert_int_equal(rota_contest_opens(&judged, run),
+                         run % ROTA_CONTEST_EVERY <= ROTA_CONTEST_BEFORE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_majority_decides),
         cmocka_unit_test(test_contests_come_again),
         cmocka_unit_test(test_late_ranks_keep_in_step),
+        cmocka_unit_test(test_contests_open_as_they_begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
