@@ -347,6 +347,9 @@ typedef struct rota_program {
     rota_op *op[ROTA_N_DIRS]; /* [n messages] */
     char *area;               /* the packing area */
     size_t area_bytes;
+    /* What sends call in a run that could have gone another way: from the next start
+     * on x->contest finds out which is faster. */
+    void (*contest)(rota_exec *x);
 
     /* What every start touches, as what follows it in rota_exec. */
     rota_step *step; /* as an array, up to end */
@@ -482,9 +485,6 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst);
 
 /* From the next start on, stage in or not: x->stage_in. x is bound. */
 void rota_exec_stage_in(rota_exec *x, bool stage_in);
-
-/* From the next start on, find out which way is faster: x->contest. x runs. */
-void rota_exec_contest(rota_exec *x);
 
 /* Begin a run; x must be inactive. Does not block. */
 int rota_exec_start(rota_exec *x);

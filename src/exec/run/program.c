@@ -192,7 +192,7 @@ void rota_exec_stage_in(rota_exec *x, bool stage_in)
     choose_prepare(x);
 }
 
-void rota_exec_contest(rota_exec *x)
+static void contest(rota_exec *x)
 {
     x->contest->asked = true;
     choose_prepare(x);
@@ -382,6 +382,7 @@ int rota_program_make(rota_exec *x)
         if (step->kind->bind)
             ROTA_TRY(step->kind->bind(x, step));
     resolve_all(x);
+    x->program.contest = contest;
     choose_prepare(x);
     if (x->by_thread && combines_by_mpi(x))
         x->program.by_mpi = true;

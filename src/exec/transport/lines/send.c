@@ -136,7 +136,7 @@ static bool goes_by_kernel(rota_exec *x, rota_line_op *op, size_t body)
         !rota_attach_is_readable(op->data.body, body))
         return false;
     if (c && !c->asked)
-        rota_exec_contest(x);
+        x->program.contest(x);
     op->votes = c && c->votes;
     return !c || c->second;
 }
