@@ -102,6 +102,15 @@ cdef int check(int code) except -1:
     return 0
 
 
+cdef delivered(int code, blocks):
+    """The blocks of a wait; if one above the bound was left out, with an error."""
+    if code != MPI_SUCCESS:
+        error = Error(code)
+        error.blocks = blocks
+        raise error
+    return blocks
+
+
 include "_buffers.pxi"
 
 
@@ -928,11 +937,7 @@ cdef class Exchange(Plan):
         array = self.given[:total] if memory is None else \
             numpy.frombuffer(memory, self.dtype, total)
         blocks = Blocks(array, counts[:self.n_recv], displs[:self.n_recv])
-        if code != MPI_SUCCESS:
-            error = Error(code)
-            error.blocks = blocks
-            raise error
-        return blocks
+        return delivered(code, blocks)
 
     cdef int end(self) except -1:
         self.active = False
@@ -1191,6 +1196,26 @@ cdef class LendingExchange(Exchange):
         found.plan, found.loan = self, self.blocks
         return found
 
+    cdef int wait_lent(self, size_t[::1] where, long[::1] came) except -1:
+        """Wait for blocks that are read where they lie. Returns an error only of
+        one above the bound."""
+        cdef int code
+        with nogil:
+            code = rota_exchange_wait_borrow_c(
+                self.handle, <const void **>&where[0], <MPI_Count *>&came[0])
+        self.settle(code)
+        return code
+
+    cdef int settle(self, int code) except -1:
+        """A wait has returned this; blocks are there even if one is above the
+        bound."""
+        cdef int found = MPI_SUCCESS if code == MPI_SUCCESS else error_class(code)
+        if found != MPI_ERR_NO_MEM:
+            self.end()
+        if found != MPI_ERR_TRUNCATE:
+            check(code)
+        return 0
+
     cdef int lend_next(self) except -1:
         """An exchange is started: what the last one lent is over."""
         self.blocks.over = True
@@ -1332,11 +1357,7 @@ cdef class ArraysExchange(LendingExchange):
             code = rota_exchange_wait_arrays_c(
                 self.handle, <void **>&where[0], <MPI_Count *>&came[0, 0],
                 <MPI_Aint *>&came[1, 0])
-        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_TRUNCATE:
-            if error_class(code) != MPI_ERR_NO_MEM:
-                self.end()
-            check(code)
-        self.end()
+        self.settle(code)
         found = []
         for i in range(n):
             counts, displs = numbers[:, i * P:(i + 1) * P]
@@ -1345,11 +1366,7 @@ cdef class ArraysExchange(LendingExchange):
                 array.view("u1")[:] = <const unsigned char[:array.nbytes]> \
                     <const unsigned char *>where[i]
             found.append(Blocks(array, counts, displs))
-        if code != MPI_SUCCESS:
-            error = Error(code)
-            error.blocks = found
-            raise error
-        return found
+        return delivered(code, found)
 
     def wait_borrow(self):
         """Wait for the exchange and read its arrays where they lie, in place of
@@ -1371,24 +1388,12 @@ cdef class ArraysExchange(LendingExchange):
         cdef int code, i, P = self.n_recv, n = len(self.datatypes)
         addresses = numpy.zeros(n * P, numpy.uintp)
         counts = numpy.zeros(n * P, numpy.int64)
-        cdef size_t[::1] where = addresses
-        cdef long[::1] came = counts
-        with nogil:
-            code = rota_exchange_wait_borrow_c(
-                self.handle, <const void **>&where[0], <MPI_Count *>&came[0])
-        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_TRUNCATE:
-            if error_class(code) != MPI_ERR_NO_MEM:
-                self.end()
-            check(code)
-        self.blocks.kept = self.sent
-        self.end()
+        sent = self.sent
+        code = self.wait_lent(addresses, counts)
+        self.blocks.kept = sent
         found = [self.borrowed(self.dtypes[i], addresses[i * P:(i + 1) * P],
                                counts[i * P:(i + 1) * P]) for i in range(n)]
-        if code != MPI_SUCCESS:
-            error = Error(code)
-            error.blocks = found
-            raise error
-        return found
+        return delivered(code, found)
 
     cdef int end(self) except -1:
         self.active = False
@@ -1497,22 +1502,9 @@ cdef class BorrowingExchange(LendingExchange):
         cdef int code
         addresses = numpy.zeros(self.n_recv, numpy.uintp)
         counts = numpy.zeros(self.n_recv, numpy.int64)
-        cdef size_t[::1] where = addresses
-        cdef long[::1] came = counts
-        with nogil:
-            code = rota_exchange_wait_borrow_c(
-                self.handle, <const void **>&where[0], <MPI_Count *>&came[0])
-        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_TRUNCATE:
-            if error_class(code) != MPI_ERR_NO_MEM:
-                self.end()
-            check(code)
-        self.end()
+        code = self.wait_lent(addresses, counts)
         found = self.borrowed(self.dtype, addresses, counts)
-        if code != MPI_SUCCESS:
-            error = Error(code)
-            error.blocks = found
-            raise error
-        return found
+        return delivered(code, found)
 
     cdef int end(self) except -1:
         # The array of the send buffer is looked at no more.
