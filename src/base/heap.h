@@ -13,8 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes in use now, and at most at any time; and those of pages that were given back
- * to the system and may have to be made again. */
+/* Bytes in use now, and at most at any time; of short blocks all that they have been
+ * given, once. And those of pages that were given back to the system and may have to
+ * be made again. */
 typedef struct rota_heap_use {
     size_t now, most, given_back;
 } rota_heap_use;

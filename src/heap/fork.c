@@ -8,6 +8,8 @@
 #define _GNU_SOURCE
 #include "heap/fork.h"
 
+#include "heap/blocks.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +22,6 @@
 static struct {
     char *base;
     size_t bytes, page;
-    size_t (*used)(void);
     void (*tell)(void);
     bool copied; /* this process's is a copy, which the system copies itself */
     int pipe[2]; /* the child closes it when it has copied */
@@ -30,6 +31,7 @@ static struct {
 static void prepare(void)
 {
     pthread_mutex_lock(&heap.lock);
+    rota_blocks_lock();
     if (!heap.copied && pipe2(heap.pipe, O_CLOEXEC) < 0)
         heap.pipe[0] = heap.pipe[1] = -1; /* then the parent does not wait */
 }
@@ -44,6 +46,7 @@ static void wait_for_child(void)
             continue;
         close(heap.pipe[0]);
     }
+    rota_blocks_unlock();
     pthread_mutex_unlock(&heap.lock);
 }
 
@@ -66,12 +69,15 @@ static void copy(char *to, char *from, size_t bytes)
 
 static void have_copy(void)
 {
+    size_t front, end;
     char *const made = mmap(NULL, heap.bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (made == MAP_FAILED)
         abort(); /* there is no other way to fail a fork here */
-    copy(made, heap.base, heap.used());
+    rota_blocks_parts(&front, &end);
+    copy(made, heap.base, front);
+    copy(made + end, heap.base + end, heap.bytes - end);
     /* UCX replaces mremap by a function that leaves the last argument out. */
     if (syscall(SYS_mremap, made, heap.bytes, heap.bytes,
                 MREMAP_MAYMOVE | MREMAP_FIXED, heap.base) < 0)
@@ -89,16 +95,15 @@ static void begin_child(void)
             close(heap.pipe[1]);
         }
     }
+    rota_blocks_unlock();
     pthread_mutex_unlock(&heap.lock);
 }
 
-bool rota_heap_fork(char *base, size_t bytes, size_t (*used)(void),
-                    void (*tell)(void))
+bool rota_heap_fork(char *base, size_t bytes, void (*tell)(void))
 {
     heap.base = base;
     heap.bytes = bytes;
     heap.page = (size_t)sysconf(_SC_PAGESIZE);
-    heap.used = used;
     heap.tell = tell;
     return pthread_atfork(prepare, wait_for_child, begin_child) == 0;
 }

@@ -1,23 +1,16 @@
-/* heap.c - makes the heap (base/heap.h): jemalloc, in one range of addresses.
+/* heap.c - makes the heap (base/heap.h): long blocks by blocks.h, short ones by
+ * jemalloc, in one range of addresses.
  *
- * The range is as long as the host's memory. jemalloc has an arena of its own
- * there: it takes from the front, keeps what it was once given, and gives back the
- * pages of what is free.
+ * The range is as long as the host's memory. jemalloc has an arena of its own there,
+ * which all threads use, each with a cache: it keeps what it has once carved from the
+ * range, and gives back the pages of what is free.
  */
 #define _GNU_SOURCE
 #include "base/heap.h"
 #include "base/huge.h"
 #include "heap/ahead.h"
+#include "heap/blocks.h"
 #include "heap/fork.h"
-
-#define mallctl rota_je_mallctl
-#define mallocx rota_je_mallocx
-#define rallocx rota_je_rallocx
-#define sallocx rota_je_sallocx
-#define xallocx rota_je_xallocx
-#define dallocx rota_je_dallocx
-#define malloc_conf_2_conf_harder rota_je_malloc_conf_2_conf_harder
-#include <jemalloc/jemalloc.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -29,26 +22,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define malloc rota_je_malloc
+#define calloc rota_je_calloc
+#define free rota_je_free
+#define mallctl rota_je_mallctl
+#define mallocx rota_je_mallocx
+#define sallocx rota_je_sallocx
+#define malloc_conf_2_conf_harder rota_je_malloc_conf_2_conf_harder
+#include <jemalloc/jemalloc.h>
+
 /* What jemalloc reads last: no setting of the program's for a jemalloc of its own
  * counts. Free pages go back after a second. */
 extern const char *malloc_conf_2_conf_harder;
 const char *malloc_conf_2_conf_harder =
-    "narenas:1,tcache:false,background_thread:false,retain:true,"
-    "dirty_decay_ms:1000,muzzy_decay_ms:0,stats_print:false,abort_conf:false,"
-    "confirm_conf:false";
+    "narenas:1,tcache:true,tcache_max:14336,background_thread:false,"
+    "retain:true,dirty_decay_ms:1000,muzzy_decay_ms:0,stats_print:false,"
+    "abort_conf:false,confirm_conf:false";
+
+/* Longer ones are no part of a slab for jemalloc. */
+enum { SHORT = 14336 };
 
 static struct {
     pthread_once_t once;
     char why[160]; /* why there is none */
     unsigned arena;
-    int flags; /* for mallocx */
     size_t page;
-    _Atomic size_t used;  /* bytes given to jemalloc, from base on */
-    pthread_mutex_t lock; /* of used */
-    _Atomic size_t now, most;
-    _Atomic size_t freed;      /* bytes, since pages were last given back */
     _Atomic size_t given_back; /* bytes of pages, in all */
-} state = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+} state = {.once = PTHREAD_ONCE_INIT};
 
 static atomic_bool lent;
 static rota_heap heap = {.fd = -1, .lent = &lent};
@@ -127,27 +127,13 @@ static bool make_range(void)
 
 /* ---- what jemalloc asks for ---------------------------------------------- */
 
-/* The next part of the range, which has never been written. What has been given
- * is in core dumps. */
 static void *give(extent_hooks_t *hooks, void *at, size_t bytes,
                   size_t alignment, bool *zero, bool *commit, unsigned arena)
 {
-    char *begin = NULL;
-
     (void)hooks;
     (void)arena;
-    pthread_mutex_lock(&state.lock);
-    const size_t used = atomic_load(&state.used);
-    const size_t from = (used + alignment - 1) / alignment * alignment;
-    if (from <= heap.bytes && bytes <= heap.bytes - from &&
-        (!at || at == heap.base + from)) {
-        begin = heap.base + from;
-        atomic_store(&state.used, from + bytes);
-        madvise(heap.base + used, from + bytes - used, MADV_DODUMP);
-        *zero = *commit = true;
-    }
-    pthread_mutex_unlock(&state.lock);
-    return begin;
+    *zero = *commit = true;
+    return at ? NULL : rota_blocks_carve(bytes, alignment);
 }
 
 /* jemalloc keeps addresses. */
@@ -181,7 +167,7 @@ static size_t resident(void)
 }
 
 /* Only pages that exist count: there may be none. */
-static bool remove_range(char *from, size_t bytes)
+static bool give_back(char *from, size_t bytes)
 {
     const size_t before = resident();
     const bool removed = madvise(from, bytes, remove_pages()) == 0;
@@ -198,7 +184,7 @@ static bool purge(extent_hooks_t *hooks, void *at, size_t bytes, size_t offset,
     (void)hooks;
     (void)bytes;
     (void)arena;
-    return !remove_range((char *)at + offset, length);
+    return !give_back((char *)at + offset, length);
 }
 
 static bool split(extent_hooks_t *hooks, void *at, size_t bytes, size_t first,
@@ -234,22 +220,6 @@ static extent_hooks_t hooks = {.alloc = give,
                                .split = split,
                                .merge = merge};
 
-/* ---- allocating ---------------------------------------------------------- */
-
-static void note_more(size_t bytes)
-{
-    const size_t now = atomic_fetch_add(&state.now, bytes) + bytes;
-    size_t most = atomic_load(&state.most);
-
-    while (now > most && !atomic_compare_exchange_weak(&state.most, &most, now))
-        continue;
-}
-
-static size_t room(const void *memory)
-{
-    return sallocx(memory, 0);
-}
-
 /* Read or set what a name says of the arena; both NULL: do it. */
 static int control(const char *format, size_t *get, size_t *set)
 {
@@ -270,114 +240,138 @@ static size_t free_bytes(void)
     return pages * state.page;
 }
 
-/* Bytes of free pages to keep for the next blocks, so that no more memory is resident
- * than with the C library. That one returns blocks longer than LONG at once. Of the
- * others it keeps TOP, and what lies between those in use. */
-static size_t worth_keeping(size_t freed)
-{
-    const size_t LONG = (size_t)1 << 25, TOP = (size_t)1 << 26;
-    const size_t now = atomic_load(&state.now);
-    const size_t third = now / 3 < TOP ? now / 3 : TOP;
+/* ---- long blocks -------------------------------------------------------- */
 
-    return freed > LONG || now / 20 > third ? now / 20 : third;
+static void *alloc_block(size_t bytes, size_t alignment, bool zeroed)
+{
+    bool zero;
+    void *const memory = rota_blocks_alloc(bytes, alignment, &zero);
+
+    if (!memory)
+        return NULL;
+    if (zeroed && !zero &&
+        (bytes <= ROTA_BLOCKS_ALONE || !give_back(memory, bytes)))
+        memset(memory, 0, bytes);
+    rota_ahead_back(memory, bytes);
+    return memory;
 }
 
-static void give_back(size_t bytes)
-{
-    const size_t LOOK = (size_t)1 << 22;
-    const size_t before = atomic_fetch_add(&state.freed, bytes);
+/* ---- short blocks -------------------------------------------------------- */
 
-    if (before / LOOK != (before + bytes) / LOOK &&
-        free_bytes() > 2 * LOOK + worth_keeping(bytes))
+static bool is_in_heap(const void *memory)
+{
+    return rota_heap_holds(&heap, memory);
+}
+
+static void *by_jemalloc(size_t bytes, size_t alignment, bool zeroed)
+{
+    const size_t least = _Alignof(max_align_t);
+
+    bytes = bytes < least ? least : bytes;
+    if (alignment > least)
+        return mallocx(bytes, (int)MALLOCX_ALIGN(alignment) |
+                                  (zeroed ? MALLOCX_ZERO : 0));
+    return zeroed ? rota_je_calloc(1, bytes) : rota_je_malloc(bytes);
+}
+
+/* Until a thread is told, its blocks are from an arena of jemalloc's own. */
+static void tell_thread(void)
+{
+    mallctl("thread.arena", NULL, NULL, &state.arena, sizeof state.arena);
+    mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+}
+
+/* Destructors of a thread that ends may allocate when jemalloc has no arena for it
+ * any more but its own. */
+static void *alloc_short(size_t bytes, size_t alignment, bool zeroed)
+{
+    void *memory = by_jemalloc(bytes, alignment, zeroed);
+
+    if (!memory || is_in_heap(memory))
+        return memory;
+    rota_je_free(memory);
+    tell_thread();
+    memory = by_jemalloc(bytes, alignment, zeroed);
+    if (!memory || is_in_heap(memory))
+        return memory;
+    rota_je_free(memory);
+    return alloc_block(bytes, alignment, zeroed);
+}
+
+/* jemalloc gives pages back by and by, as long as it is called. Nobody may call it
+ * again after much has been freed, so a thread looks now and then. */
+static void release_short(void *memory)
+{
+    enum { LOOK = 1 << 12 }; /* a look is some 10 us */
+    const size_t KEEP = (size_t)1 << 23;
+    static _Thread_local unsigned n;
+
+    rota_je_free(memory);
+    if (++n % LOOK == 0 && free_bytes() > KEEP)
         control("arena.%u.purge", NULL, NULL);
 }
 
-/* jemalloc rounds sizes up, by as much as a fourth. Pages behind what was asked for
- * may exist, from what was there before. Among shorter blocks the C library has more
- * that is of no use. */
-static void trim(char *memory, size_t bytes)
+/* ---- allocating ---------------------------------------------------------- */
+
+static size_t room(const void *memory)
 {
-    const size_t LEAST = (size_t)1 << 25;
-    const size_t from =
-        ((uintptr_t)memory + bytes + state.page - 1) / state.page * state.page;
-    const size_t end =
-        ((uintptr_t)memory + room(memory)) / state.page * state.page;
-
-    if (bytes >= LEAST && from < end)
-        remove_range((char *)from, end - from);
-}
-
-static void release(void *memory)
-{
-    const size_t bytes = room(memory);
-
-    rota_ahead_forget(memory, bytes);
-    atomic_fetch_sub(&state.now, bytes);
-    dallocx(memory, state.flags);
-    give_back(bytes);
+    return rota_blocks_holds(memory) ? rota_blocks_room(memory)
+                                     : sallocx(memory, 0);
 }
 
 static void *alloc(size_t bytes, size_t alignment, bool zeroed)
 {
-    if (bytes > heap.bytes || alignment > heap.bytes)
-        return NULL;
-    void *const memory =
-        mallocx(bytes > 0 ? bytes : 1, state.flags | MALLOCX_ALIGN(alignment) |
-                                           (zeroed ? MALLOCX_ZERO : 0));
-    if (memory) {
-        trim(memory, bytes);
-        rota_ahead_back(memory, bytes);
-        note_more(room(memory));
-    }
-    return memory;
+    return bytes <= SHORT && alignment <= state.page
+               ? alloc_short(bytes, alignment, zeroed)
+               : alloc_block(bytes, alignment, zeroed);
 }
 
-/* To memory with huge pages; jemalloc would write it before it had any. */
+static void release(void *memory)
+{
+    if (!rota_blocks_holds(memory)) {
+        release_short(memory);
+        return;
+    }
+    rota_ahead_forget(memory, rota_blocks_room(memory));
+    rota_blocks_release(memory);
+}
+
 static void *move(void *memory, size_t before, size_t bytes)
 {
-    void *const now = alloc(bytes, 1, false);
+    void *const now = alloc(bytes, _Alignof(max_align_t), false);
 
     if (!now)
         return NULL;
-    memcpy(now, memory, before);
+    memcpy(now, memory, before < bytes ? before : bytes);
     release(memory);
     return now;
 }
 
+/* Short ones stay where jemalloc would give them as much again. */
 static void *resize(void *memory, size_t bytes)
 {
     const size_t before = room(memory);
 
-    if (bytes > heap.bytes)
-        return NULL;
-    if (bytes >= 2 * ROTA_HUGE && before < bytes &&
-        xallocx(memory, bytes, 0, state.flags) < bytes)
+    if (!rota_blocks_holds(memory))
+        return bytes <= before && bytes > before / 2
+                   ? memory
+                   : move(memory, before, bytes);
+    if (!rota_blocks_resize(memory, bytes))
         return move(memory, before, bytes);
-    void *const now = rallocx(memory, bytes > 0 ? bytes : 1, state.flags);
-    if (now && now != memory)
-        rota_ahead_forget(memory, before);
-    else if (now && bytes < before)
-        rota_ahead_forget((char *)now + bytes, before - bytes);
-    if (now) {
-        rota_ahead_back(now, bytes);
-        atomic_fetch_sub(&state.now, before);
-        note_more(room(now));
-    }
-    return now;
+    if (bytes < before)
+        rota_ahead_forget((char *)memory + bytes, before - bytes);
+    else
+        rota_ahead_back(memory, bytes);
+    return memory;
 }
 
 static void count(rota_heap_use *use)
 {
-    *use = (rota_heap_use){atomic_load(&state.now), atomic_load(&state.most),
-                           atomic_load(&state.given_back)};
+    rota_blocks_count(&use->now, &use->most);
+    use->given_back = atomic_load(&state.given_back);
 }
 
 /* ---- making -------------------------------------------------------------- */
-
-static size_t used(void)
-{
-    return atomic_load(&state.used);
-}
 
 /* A forked child's heap is its own: others cannot map it. */
 static void leave(void)
@@ -386,22 +380,14 @@ static void leave(void)
     rota_ahead_end();
 }
 
-/* Even what is long is not given back at once: the next array takes its place. */
 static bool make_arena(void)
 {
-    size_t never = SIZE_MAX;
     extent_hooks_t *const by = &hooks;
     size_t bytes = sizeof state.arena;
 
     errno = mallctl("arenas.create", &state.arena, &bytes,
                     (void *)(uintptr_t)&by, sizeof by);
-    if (errno)
-        return refuse("jemalloc");
-    errno = control("arena.%u.oversize_threshold", NULL, &never);
-    if (errno)
-        return refuse("jemalloc");
-    state.flags = (int)MALLOCX_ARENA(state.arena) | MALLOCX_TCACHE_NONE;
-    return true;
+    return errno == 0 || refuse("jemalloc");
 }
 
 /* Forks come to this file before they come to jemalloc, whose memory is in the
@@ -412,7 +398,11 @@ static void make(void)
 
     if (!make_range())
         return;
-    if (!rota_heap_fork(heap.base, heap.bytes, used, leave)) {
+    if (!rota_blocks_begin(heap.base, heap.bytes, give_back)) {
+        refuse("mmap");
+        return;
+    }
+    if (!rota_heap_fork(heap.base, heap.bytes, leave)) {
         refuse("pthread_atfork");
         return;
     }
