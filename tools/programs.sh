@@ -10,10 +10,11 @@
 # table for each: of the times that the program says it took the median, the least and
 # the most; of the ratios of two runs that follow each other the same; how many seconds
 # of those from MPI_Init to MPI_Finalize are in blocking exchanges on rank 0, and in
-# persistent ones by Rota but for tests, with and without; by what the program would be faster if exchanges took no time;
-# calls made and taken by Rota; and whether the answers are the same. What is in
-# exchanges is counted in one more run each. BUILD (default: build) is where Rota is built,
-# and decides the MPI.
+# persistent ones by Rota but for tests, with and without; by what the program would be
+# faster if exchanges took no time; calls made and taken by Rota; and whether the answers
+# are the same. A ratio is marked * where no call was taken. What is in exchanges is
+# counted in one more run each. BUILD (default: build) is where Rota is built, and decides
+# the MPI.
 #
 # Most programs are as Debian's packages have them, which is for Open MPI. Sources of
 # the others are downloaded with apt-get, and built in FOLDER. What is not installed is
@@ -103,6 +104,12 @@ spread()
             (t[int((NR + 1) / 2)] + t[int(NR / 2) + 1]) / 2, t[1], t[NR]}'
 }
 
+# noise FILE: " *" if Rota took no call: the exchanges were then MPI's either way.
+noise()
+{
+    calls "$1" | grep -q '→ [1-9]' || echo ' *'
+}
+
 # calls FILE: every function with its calls made and taken.
 calls()
 {
@@ -177,7 +184,8 @@ compare()
     paste "$work/mpi.times" "$work/rota.times" |
         awk '$2 > 0 {print $1 / $2}' >"$work/ratios"
     echo "| $title | $ranks | $(spread %.3g "$work/mpi.times") |" \
-        "$(spread %.3g "$work/rota.times") | $(spread %.2f "$work/ratios") |" \
+        "$(spread %.3g "$work/rota.times") |" \
+        "$(spread %.2f "$work/ratios")$(noise "$work/counted-rota") |" \
         "$(in_exchanges "$work/counted-mpi") | $(in_exchanges "$work/counted-rota") |" \
         "$(bound "$work/counted-mpi") | $(calls "$work/counted-rota") | $same |"
 }
