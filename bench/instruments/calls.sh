@@ -1,25 +1,27 @@
 #!/bin/sh
 # calls.sh - instructions of exchanges that the drop-in catches.
 #
-#   sh bench/instruments/calls.sh [--kinds K,...] [--bytes N] [--functions]
+#   sh bench/instruments/calls.sh [--kinds K,...] [--bytes N] [--functions] [--taken]
 #                                 [BUILD [RANKS...]]
 #
 # Counts by callgrind what a repeated call takes, on the last rank, whose messages are
-# all there when it calls (rota-taken), and prints a table: ranks, and for each kind
-# (alltoall, alltoallv and so on) instructions of a call that a plan takes, and those
-# that a call has on top of MPI's own when it is passed on. What wakes the ranks that
-# wait is not counted. RANKS: 2 8 by default. --bytes: of a block, 8 by default.
-# --functions: also those of each function, of a call that is taken. MPIEXEC names
-# another mpiexec of MPICH's.
+# all there when it calls (rota-taken), and prints a table: ranks, instructions of a
+# start and wait of a fixed plan, and for each kind (alltoall, alltoallv and so on) those
+# of a call that a plan takes, and those that a call has on top of MPI's own when it is
+# passed on. What wakes the ranks that wait is not counted. RANKS: 2 8 by default.
+# --bytes: of a block, 8 by default. --functions: also those of each function, of a call
+# that is taken. --taken: nothing of calls that are passed on. MPIEXEC names another
+# mpiexec of MPICH's.
 set -eu
 
 kinds=alltoall,alltoallv,alltoallw,neighbor_alltoall,neighbor_alltoallv
-kinds=$kinds,neighbor_alltoallw bytes=8 functions=no
+kinds=$kinds,neighbor_alltoallw bytes=8 functions=no passed=yes
 while [ $# -gt 0 ]; do
     case $1 in
     --kinds) kinds=${2:?} && shift 2 ;;
     --bytes) bytes=${2:?} && shift 2 ;;
     --functions) functions=yes && shift ;;
+    --taken) passed=no && shift ;;
     -*) sed -n '2,/^set /s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
     *) break ;;
     esac
@@ -33,22 +35,26 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/rota-calls.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 calls=10
 
-# count RANKS KIND AFTER: the instructions of each function of the drop-in and of what
-# it calls of Rota, in $folder/costs: a call of $calls that are not the first.
+# count RANKS AFTER [--plan] KIND: the instructions of each function of the drop-in and of
+# what it calls of Rota, in $folder/costs: a call of $calls that are not the first. With
+# --plan those of a fixed plan's start and wait, without the drop-in.
 count()
 {
+    ranks=$1 after=$2 run=$build/src/mpi/rota-run library=librota_mpi
+    shift 2
+    [ "$1" != --plan ] || run=env library=librota.so
     rm -f "$folder"/out.*
     # The naps are long enough for all ranks to have called.
-    ROTA_MPI_AFTER=$3 LD_BIND_NOW=1 timeout 900 \
-        "$build/src/mpi/rota-run" "$mpiexec" -n "$1" valgrind -q --tool=callgrind \
+    ROTA_MPI_AFTER=$after LD_BIND_NOW=1 timeout 900 \
+        "$run" "$mpiexec" -n "$ranks" valgrind -q --tool=callgrind \
         --callgrind-out-file="$folder/out.%q{PMI_RANK}" --collect-atstart=no \
-        --toggle-collect=repeated "$build/bench/rota-taken" "$2" "$bytes" \
-        $((2 * calls)) $((60 * (1 + $1 / 4))) >"$folder/log" 2>&1 || {
+        --toggle-collect=repeated "$build/bench/rota-taken" "$@" "$bytes" \
+        $((2 * calls)) $((60 * (1 + ranks / 4))) >"$folder/log" 2>&1 || {
         cat "$folder/log" >&2
         exit 1
     }
-    callgrind_annotate --auto=no --threshold=100 "$folder/out.$(($1 - 1))" |
-        tr -d , | sed 's/(.*%)//' | awk -v calls=$calls '/librota_mpi/ {
+    callgrind_annotate --auto=no --threshold=100 "$folder/out.$((ranks - 1))" |
+        tr -d , | sed 's/(.*%)//' | awk -v calls=$calls -v library="$library" '$0 ~ library {
             sub(".*:", "", $2)
             if ($2 != "ring" && $2 != "rota_wake_word_wake")
                 print $1 / calls, $2 }' >"$folder/costs"
@@ -59,19 +65,23 @@ sum()
     awk '{ n += $1 } END { printf "%d", n }' "$folder/costs"
 }
 
-printf '%6s' ranks
+printf '%6s %6s' ranks plan
 for kind in $kinds; do
     printf ' %20s' "$kind"
 done
 echo
 for ranks in "$@"; do
-    printf '%6d' "$ranks"
+    count "$ranks" 0 --plan alltoallv
+    printf '%6d %6s' "$ranks" "$(sum)"
     for kind in $kinds; do
-        count "$ranks" "$kind" 0
+        count "$ranks" 0 "$kind"
         sort -rn "$folder/costs" >"$folder/taken.$kind"
         taken=$(sum)
-        count "$ranks" "$kind" 1000000
-        printf ' %20s' "$taken $(sum)"
+        if [ $passed = yes ]; then
+            count "$ranks" 1000000 "$kind"
+            taken="$taken $(sum)"
+        fi
+        printf ' %20s' "$taken"
     done
     echo
     for kind in $kinds; do
