@@ -11,7 +11,8 @@
  *   dropin repeats    calls with the arguments of the last one, and others
  *   dropin sessions   a session, and no MPI_Init
  *   dropin threads    two threads, each on its communicator
- *   dropin fatal      a mistake that ends the program
+ *   dropin fatal      a mistake that ends the program; with "typed" behind it,
+ *                     of MPI_Alltoallw_init
  *   dropin past       a request completed past librota_mpi: must not succeed
  *
  * The first ends with the lines that ROTA_STATS=1 has to show on rank 0 with
@@ -1351,50 +1352,73 @@ static void errors(void)
     destroy(&x);
 }
 
-/* Receive blocks of one rank overlap, which MPI lets pass. */
-static void overlapping(void)
+/* Receive blocks of one rank overlap, which MPI lets pass: blocks of one element of a
+ * type whose first integer is at its beginning. */
+static void overlapping_of(MPI_Datatype type, int typed)
 {
-    const MPI_Aint extent = sizeof(int);
-    int from[64], to[64], n[64], at[64], bytes_at[64];
-    MPI_Datatype types[64], ints;
+    enum { INTS = 4 }; /* more than any type has here */
+    int from[64 * INTS], to[64 * INTS], n[64], at[64], bytes_at[64];
+    MPI_Datatype types[64];
+    MPI_Aint lb, extent;
     MPI_Request r = MPI_REQUEST_NULL;
 
-    test_case = "overlapping";
-    MUST(MPI_Type_create_resized(MPI_INT, 0, extent, &ints));
-    MUST(MPI_Type_commit(&ints));
+    MUST(MPI_Type_get_extent(type, &lb, &extent));
     for (int i = 0; i < world_P; i++) {
         n[i] = 1;
-        from[i] = 7;
         at[i] = world_me == 0 ? 0 : i;
         bytes_at[i] = at[i] * (int)extent;
-        types[i] = ints;
+        types[i] = type;
     }
-    for (int typed = 0; typed < 2; typed++) {
-        if (typed)
-            MUST(MPI_Alltoallw_init(from, n, bytes_at, types, to, n, bytes_at,
-                                    types, MPI_COMM_WORLD, MPI_INFO_NULL, &r));
-        else
-            MUST(MPI_Alltoallv_init(from, n, at, MPI_INT, to, n, at, MPI_INT,
-                                    MPI_COMM_WORLD, MPI_INFO_NULL, &r));
-        memset(to, 0, sizeof to);
-        MUST(MPI_Start(&r));
-        MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
-        for (int i = 0; i < world_P; i++)
-            CHECK(to[at[i]] == 7);
-        MUST(MPI_Request_free(&r));
+    for (int i = 0; i < 64 * INTS; i++) {
+        from[i] = 7;
+        to[i] = 0;
     }
-    MUST(MPI_Type_free(&ints));
+    if (typed)
+        MUST(MPI_Alltoallw_init(from, n, bytes_at, types, to, n, bytes_at,
+                                types, MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    else
+        MUST(MPI_Alltoallv_init(from, n, at, type, to, n, at, type,
+                                MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    MUST(MPI_Start(&r));
+    MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    for (int i = 0; i < world_P; i++)
+        CHECK(to[bytes_at[i] / (int)sizeof(int)] == 7);
+    MUST(MPI_Request_free(&r));
 }
 
-/* An error that ends the program. */
-static void fatal(void)
+static void overlapping(void)
+{
+    MPI_Datatype ints, vector;
+
+    test_case = "overlapping";
+    MUST(MPI_Type_create_resized(MPI_INT, 0, sizeof(int), &ints));
+    MUST(MPI_Type_vector(2, 1, 2, MPI_INT, &vector));
+    MUST(MPI_Type_commit(&ints));
+    MUST(MPI_Type_commit(&vector));
+    for (int typed = 0; typed < 2; typed++) {
+        overlapping_of(ints, typed);
+        overlapping_of(vector, typed);
+    }
+    MUST(MPI_Type_free(&ints));
+    MUST(MPI_Type_free(&vector));
+}
+
+/* An error that ends the program, in the v form or the w form. */
+static void fatal(int typed)
 {
     exchange x = make(MPI_COMM_WORLD, 1, 10);
+    const MPI_Datatype bytes[1] = {MPI_BYTE};
+    const int at[1] = {0};
     MPI_Request r;
 
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     x.sendcounts[0]++;
-    MPI_Alltoallv_init(V(&x), MPI_INFO_NULL, &r);
+    if (typed)
+        MPI_Alltoallw_init(x.send, x.sendcounts, at, bytes, x.recv,
+                           x.recvcounts, at, bytes, MPI_COMM_WORLD,
+                           MPI_INFO_NULL, &r);
+    else
+        MPI_Alltoallv_init(V(&x), MPI_INFO_NULL, &r);
 }
 
 /* The error of a call is that of MPI, which is the same function by its other
@@ -2004,7 +2028,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "past") == 0)
         past();
     else if (strcmp(what, "fatal") == 0)
-        fatal();
+        fatal(argc > 2 && strcmp(argv[2], "typed") == 0);
     else if (strcmp(what, "short") == 0)
         short_lived();
     else if (strcmp(what, "reshape") == 0)

@@ -21,7 +21,7 @@ check_calls spread_out
 with "inactive" "$run" "$@" "$ranks" "$program" inactive || wrong "$what"
 with "errors" "$run" "$@" "$ranks" "$program" errors || wrong "$what"
 [ "$ranks" -eq 1 ] ||
-    grep -q '^rota_mpi: rank 0: passed on because blocks overlap: [1-9]' \
+    grep -q '^rota_mpi: rank 0: passed on because blocks overlap: 7$' \
         "$work/err" || wrong "$what: overlapping blocks are not told of"
 # Two of a pair and three of all at a time: no more plans than that.
 with "short" "$run" "$@" "$ranks" "$program" short || wrong "$what"
@@ -57,6 +57,9 @@ grep -q 'completed by a function that librota_mpi does not see' "$work/err" ||
 
 with "fatal" "$run" "$program" fatal && wrong "$what: goes unnoticed"
 grep -q '^Fatal error in MPI_Alltoallv_init: rank 0: .*' "$work/err" ||
+    wrong "$what: another function is named"
+with "fatal, typed" "$run" "$program" fatal typed && wrong "$what: goes unnoticed"
+grep -q '^Fatal error in MPI_Alltoallw_init: rank 0: .*' "$work/err" ||
     wrong "$what: another function is named"
 
 with "off" env ROTA_MPI=off "$run" "$@" "$ranks" "$program" common plain ||

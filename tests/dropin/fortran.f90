@@ -23,34 +23,44 @@ program exchanges
 #endif
   integer, parameter :: WAYS = 9
   integer :: ierr, P, me, i, round, wrong, second
-  REQUEST :: persistent, equal, once, pair(2), around(3)
+  REQUEST :: persistent, equal, typed, once, pair(2), around(3)
   COMM :: ring
   DATATYPE :: ints(2)
+  DATATYPE, allocatable :: each(:)
   integer, asynchronous :: mine(2), beside(2, 3)
   integer(MPI_ADDRESS_KIND) :: places(2)
-  integer, allocatable, asynchronous :: sent(:), got(:), other(:)
-  integer, allocatable :: counts(:), displs(:)
+  integer, allocatable, asynchronous :: sent(:), got(:), other(:), third(:)
+  integer, allocatable :: counts(:), displs(:), bytes_at(:)
 
   call MPI_Init(ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, P, ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
-  allocate(sent(P), got(P), other(P), counts(P), displs(P))
+  allocate(sent(P), got(P), other(P), third(P), counts(P), displs(P))
+  allocate(bytes_at(P), each(P))
   counts = 1
   displs = [(i, i = 0, P - 1)]
+  bytes_at = 4 * displs
+  each = MPI_INTEGER
   wrong = 0
   call find_second()
   call MPI_Alltoallv_init(sent, counts, displs, MPI_INTEGER, got, counts, &
       displs, MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, persistent, ierr)
   call MPI_Alltoall_init(sent, 1, MPI_INTEGER, other, 1, MPI_INTEGER, &
       MPI_COMM_WORLD, MPI_INFO_NULL, equal, ierr)
+  call MPI_Alltoallw_init(sent, counts, bytes_at, each, third, counts, &
+      bytes_at, each, MPI_COMM_WORLD, MPI_INFO_NULL, typed, ierr)
   call open_ring()
   do round = 1, WAYS
     sent = [(1000 * round + 10 * me + i, i = 0, P - 1)]
     got = -1
     other = -1
+    third = -1
     call persistent_exchanges()
     call check(got)
     call check(other)
+    call MPI_Start(typed, ierr)
+    call MPI_Wait(typed, MPI_STATUS_IGNORE, ierr)
+    call check(third)
     call MPI_Alltoallv(sent, counts, displs, MPI_INTEGER, got, counts, &
         displs, MPI_INTEGER, MPI_COMM_WORLD, ierr)
     call check(got)
@@ -71,6 +81,7 @@ program exchanges
   end do
   call MPI_Request_free(persistent, ierr)
   call MPI_Request_free(equal, ierr)
+  call MPI_Request_free(typed, ierr)
   call must(equal == MPI_REQUEST_NULL)
   do i = 1, 3
     call MPI_Request_free(around(i), ierr)

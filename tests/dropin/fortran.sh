@@ -29,6 +29,7 @@ for module in mpi mpi_f08 mpif; do
     }
     for line in MPI_Alltoall:9:9 MPI_Ialltoall:9:0 MPI_Alltoall_init:1:1 \
         MPI_Alltoallv:9:9 MPI_Ialltoallv:9:0 MPI_Alltoallv_init:1:1 \
+        MPI_Alltoallw_init:1:1 \
         MPI_Neighbor_alltoall:9:9 MPI_Neighbor_alltoall_init:1:1 \
         MPI_Neighbor_alltoallv:9:9 MPI_Neighbor_alltoallv_init:1:1 \
         MPI_Neighbor_alltoallw:9:9 MPI_Neighbor_alltoallw_init:1:1 \
