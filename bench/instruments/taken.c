@@ -4,6 +4,8 @@
  *     rota-run mpiexec -n P rota-taken [--yielding] datalog BYTES STEPS
  *     mpiexec -n P rota-taken [--untouched] --plan KIND BYTES CALLS
  *     mpiexec -n P rota-taken --pairs KIND BYTES PAIRS
+ *     rota-run mpiexec -n P rota-taken --lives KIND BYTES CALLS
+ *     ROTA_MPI_AFTER=CALLS-1 rota-run mpiexec -n P rota-taken --last KIND BYTES CALLS
  *
  * KIND: alltoall, alltoallv, alltoallw, or neighbor_ and one of these, in one loop,
  * in which all bytes are written before and read after (unless --untouched); BYTES is
@@ -16,7 +18,10 @@
  * steps of the last tenth took or, of a Datalog engine, all exchanges. --yielding:
  * there MPI_Allreduce is MPI_Iallreduce, and yields the core while it waits. --pairs:
  * MPI and a plan in pairs, in random order; prints, a line each, the microseconds of
- * both, summed over all ranks.
+ * both, summed over all ranks. --lives: each call is on a duplicate of the
+ * communicator, which is then freed; not among neighbours. --last: prints how long
+ * the last call took, from the last rank's call to the last return, after which ranks
+ * sleep: by the drop-in it makes the first plan.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,7 +40,7 @@ static unsigned char *sent, *got; /* [P * block] */
 static int *counts, *displs;
 static MPI_Aint *places;
 static MPI_Datatype *types;
-static MPI_Comm graph;
+static MPI_Comm graph, world = MPI_COMM_WORLD; /* of calls */
 
 /* ---- what comes to MPI --------------------------------------------------- */
 
@@ -100,9 +105,9 @@ static void start_plan(const void *from, void *to)
 }
 
 #define KINDS(KIND)                                                            \
-    KIND(alltoall, MPI_Alltoall, ONE, displs, MPI_COMM_WORLD)                  \
-    KIND(alltoallv, MPI_Alltoallv, V, displs, MPI_COMM_WORLD)                  \
-    KIND(alltoallw, MPI_Alltoallw, W, displs, MPI_COMM_WORLD)                  \
+    KIND(alltoall, MPI_Alltoall, ONE, displs, world)                           \
+    KIND(alltoallv, MPI_Alltoallv, V, displs, world)                           \
+    KIND(alltoallw, MPI_Alltoallw, W, displs, world)                           \
     KIND(neighbor_alltoall, MPI_Neighbor_alltoall, ONE, displs, graph)         \
     KIND(neighbor_alltoallv, MPI_Neighbor_alltoallv, V, displs, graph)         \
     KIND(neighbor_alltoallw, MPI_Neighbor_alltoallw, W, places, graph)
@@ -143,7 +148,7 @@ static const struct kind {
     KINDS(LINES)};
 
 static long wrong;
-static bool late, untouched;
+static bool late, untouched, lives;
 static struct timespec nap;
 static double tenth_began;
 
@@ -164,10 +169,14 @@ static void call(const struct kind *k, int half, long i)
     memset(sent, (int)(i & 127), all);
     if (late)
         nanosleep(&nap, NULL);
+    if (lives)
+        MPI_Comm_dup(MPI_COMM_WORLD, &world);
     if (half)
         repeated(k, sent, got);
     else
         k->call(sent, got);
+    if (lives)
+        MPI_Comm_free(&world);
     for (size_t j = 0; j < all; j++)
         sum += got[j];
     wrong += sum != (unsigned)((size_t)(i & 127) * all);
@@ -317,6 +326,22 @@ static void print_exchanges(int n, int rank)
                1e3 * after, 1e3 * within);
 }
 
+/* ---- the last call --------------------------------------------------------- */
+
+/* A rank that went on would take the core of one that is still making the plan. */
+static void print_last(const struct kind *k, long n, int rank)
+{
+    const struct timespec pause = {.tv_nsec = 200000000};
+
+    for (long i = 0; i < n; i++) {
+        called[0] = MPI_Wtime();
+        k->call(sent, got);
+        returned[0] = MPI_Wtime();
+    }
+    nanosleep(&pause, NULL);
+    print_exchanges(1, rank);
+}
+
 /* ---- begin and end ------------------------------------------------------- */
 
 static void set_up(void)
@@ -354,7 +379,7 @@ static const struct kind *find(const char *name)
 }
 
 /* Options come first. */
-static bool by_plan, in_pairs;
+static bool by_plan, in_pairs, only_last;
 
 static void read_options(int *argc, char ***argv)
 {
@@ -363,6 +388,8 @@ static void read_options(int *argc, char ***argv)
         by_plan = by_plan || strcmp((*argv)[1], "--plan") == 0;
         yielding = yielding || strcmp((*argv)[1], "--yielding") == 0;
         in_pairs = in_pairs || strcmp((*argv)[1], "--pairs") == 0;
+        lives = lives || strcmp((*argv)[1], "--lives") == 0;
+        only_last = only_last || strcmp((*argv)[1], "--last") == 0;
     }
 }
 
@@ -444,8 +471,8 @@ int main(int argc, char **argv)
     if (block == 0 || n <= 0 ||
         (!k && (in_pairs || strcmp(argv[1], "datalog") != 0))) {
         fprintf(stderr,
-                "usage: rota-taken [--untouched] [--yielding] [--plan|--pairs] "
-                "KIND|datalog BYTES CALLS [NAP]\n");
+                "usage: rota-taken [--untouched] [--yielding] [--lives] "
+                "[--plan|--pairs|--last] KIND|datalog BYTES CALLS [NAP]\n");
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     set_up();
@@ -455,6 +482,8 @@ int main(int argc, char **argv)
     nap = (struct timespec){ms / 1000, ms % 1000 * 1000000};
     if (in_pairs)
         print_pairs(k, n, rank);
+    else if (k && only_last)
+        print_last(k, n, rank);
     else
         run_all(k, n, rank);
     tear_down();
