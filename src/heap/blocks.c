@@ -33,6 +33,7 @@ static const uint32_t NONE = UINT32_MAX;
 static struct {
     char *base;
     size_t page;
+    int lg_page;
     bool (*remove)(char *from, size_t bytes);
     entry *table;         /* [pages of the range] */
     uint32_t all, front;  /* pages of the range, and of its front */
@@ -51,17 +52,18 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 static uint32_t pages_of(size_t bytes)
 {
-    return (uint32_t)((bytes + range.page - 1) / range.page);
+    return (uint32_t)((bytes + range.page - 1) >> range.lg_page);
 }
 
 static char *address(uint32_t page)
 {
-    return range.base + page * range.page;
+    return range.base + ((size_t)page << range.lg_page);
 }
 
 static uint32_t page_at(const void *memory)
 {
-    return (uint32_t)((size_t)((const char *)memory - range.base) / range.page);
+    return (uint32_t)((size_t)((const char *)memory - range.base) >>
+                      range.lg_page);
 }
 
 /* ---- bins ---------------------------------------------------------------- */
@@ -303,15 +305,15 @@ static uint32_t longest_kept(void)
     return NONE;
 }
 
-/* false: they stay. */
-static bool remove_pages(uint32_t first)
+/* Give back a free block's pages, all but its first ones. false: they stay. */
+static bool remove_but(uint32_t first, uint32_t n)
 {
     entry *const e = &range.table[first];
 
-    if (!range.remove(address(first), e->pages * range.page))
+    if (!range.remove(address(first + n), (e->pages - n) * range.page))
         return false;
-    range.kept -= e->kept;
-    e->kept = 0;
+    range.kept -= e->kept - least(e->kept, n);
+    e->kept = least(e->kept, n);
     return true;
 }
 
@@ -323,8 +325,8 @@ static void give_back(void)
     const uint32_t last = range.front - free_before(range.front);
 
     if (last < range.front && range.table[last].kept > MUCH)
-        remove_pages(last);
-    while (range.kept > MUCH + range.used && remove_pages(longest_kept()))
+        remove_but(last, MUCH / 2);
+    while (range.kept > MUCH + range.used && remove_but(longest_kept(), 0))
         continue;
 }
 
@@ -348,6 +350,7 @@ bool rota_blocks_begin(char *base, size_t bytes,
                        bool (*remove)(char *from, size_t bytes))
 {
     range.page = (size_t)sysconf(_SC_PAGESIZE);
+    range.lg_page = __builtin_ctzl(range.page);
     range.base = base;
     range.remove = remove;
     range.all = (uint32_t)(bytes / range.page);

@@ -302,7 +302,7 @@ static void *alloc_short(size_t bytes, size_t alignment, bool zeroed)
  * again after much has been freed, so a thread looks now and then. */
 static void release_short(void *memory)
 {
-    enum { LOOK = 1 << 12 }; /* a look is some 10 us */
+    enum { LOOK = 1 << 14 }; /* a look is some 10 us */
     const size_t KEEP = (size_t)1 << 23;
     static _Thread_local unsigned n;
 

@@ -45,11 +45,18 @@ static void load(void)
                  dlerror());
 }
 
+/* Each rota_malloc asks. */
 const rota_heap *rota_local_open(const char **why)
 {
+    const rota_heap *heap = atomic_load_explicit(&found, memory_order_acquire);
+
+    if (heap)
+        return heap;
     pthread_once(&loaded.once, load);
     *why = loaded.why;
-    return loaded.open ? loaded.open(why) : NULL;
+    heap = loaded.open ? loaded.open(why) : NULL;
+    atomic_store_explicit(&found, heap, memory_order_release);
+    return heap;
 }
 
 /* Where that library is loaded, which it is for good. */
