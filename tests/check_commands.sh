@@ -115,6 +115,7 @@ END
 # beginning of what is left of a command.
 cat >"$work/left_out" <<'END'
 cmake -S slog|slog by hand; integrations_slog tries the adapter
+(cmake (-S|--build) amrex|mpicxx\.mpich .*/fills|.*\./fills)|AMReX by hand; integrations_amrex tries the adapter
 cmake -S SpFFT|SpFFT by hand; integrations_spfft tries the adapter
 (cmake -S heffte|mpicxx\.mpich .*/transforms|.*\./transforms)|HeFFTe by hand; integrations_heffte tries the adapter
 cmake |project_install configures, builds and installs
