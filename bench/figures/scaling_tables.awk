@@ -22,8 +22,8 @@ NR == FNR {
     result[key] = $column["verified"] == "late" ? "late" : $column["median_us"]
     like[$2, $5, $6] = $column["mean_part"] " " $column["largest_share"]
     if ($7 ~ /_published/) publish(substr(key, 1, length(key) - length($7)), $7)
-    # Fitted machines have a page of their own.
-    if ($4 == "fixed" && $5 == "uniform" && $1 != "theta" && $1 != "fugaku")
+    # The papers' machines have a page of their own.
+    if ($4 == "fixed" && $5 == "uniform" && $1 !~ /^(theta|fugaku|polaris)$/)
         compete($1, $2, $6, $7, $column["median_us"])
     next
 }
