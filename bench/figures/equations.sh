@@ -1,10 +1,10 @@
 #!/bin/sh
 # equations.sh - authors' equations and schedules' prices beside simulated times.
 #
-#   sh bench/figures/equations.sh [--out FILE] [--price PROGRAM]
+#   sh bench/figures/equations.sh [--out FILE] [--price PROGRAM] [--ranks N,...]
 #
-# On the machines of bench/machines, 64, 256 and 1,024 ranks, 8 to 512 bytes, sizes
-# uniform: by what factor equations (1) and (2) of [Fan22] and (6) to (10) of
+# On the machines of bench/machines, 64, 256 and 1,024 ranks (--ranks), 8 to 512 bytes,
+# sizes uniform: by what factor equations (1) and (2) of [Fan22] and (6) to (10) of
 # [Peng21], and the price that a plan goes by, are off beside rota-price --simulate
 # (geometric mean over cases); how often each says rightly which form is fastest;
 # and, on the machine whose nodes have two domains, what all three make of leaders
@@ -14,11 +14,12 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-price=build/bench/rota-price out=build/equations
+price=build/bench/rota-price out=build/equations counts=64,256,1024
 while [ $# -gt 0 ]; do
     case $1 in
     --price) price=${2:?} ;;
     --out) out=${2:?} ;;
+    --ranks) counts=${2:?} ;;
     *)
         sed -n '/^#   sh/,/^#$/s/^# *//p' "$0" >&2
         exit 2 ;;
@@ -30,7 +31,7 @@ touch "$out" || exit 1
 algos=padded_bruck_published,parlogna_published:radix=2,mpich_scattered
 algos=$algos,l_a2a_published,mpml_published:leaders=4,nmpml_published:leaders=4
 algos=$algos,onmpml_published:leaders=4
-for ranks in 64 256 1024; do
+for ranks in $(echo "$counts" | tr , ' '); do
     for machine in dragonfly torus fattree glex; do
         for size in 8 16 32 64 128 512; do
             key="$machine $ranks $size"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # neighbors.sh - exchanges among neighbours and sparse ones, simulated.
 #
-#   sh bench/figures/neighbors.sh [--price PROGRAM] [--out FILE] [--table]
+#   sh bench/figures/neighbors.sh [--price PROGRAM] [--out FILE] [--ranks FEW,MANY]
+#                                 [--table]
 #
 # Prints the tables of docs/scaling.md: a halo with 32 and with 8 ranks a node, and
 # sparse exchanges. What was simulated before is taken from FILE (default
@@ -10,11 +11,12 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-price=build/bench/rota-price out=build/neighbors table=''
+price=build/bench/rota-price out=build/neighbors table='' few=1024 many=16384
 while [ $# -gt 0 ]; do
     case $1 in
     --price) price=${2:?} ;;
     --out) out=${2:?} ;;
+    --ranks) few=${2%,*} many=${2#*,} ;;
     --table)
         table=yes
         shift
@@ -44,22 +46,22 @@ one()
 machines='dragonfly torus fattree'
 for machine in $([ -n "$table" ] || echo "$machines"); do
     for size in 64 1024 4096 16384; do
-        one fixed halo 1024 32 $size "$machine" mpich_neighbor,neighbor,chosen
+        one fixed halo "$few" 32 $size "$machine" mpich_neighbor,neighbor,chosen
     done
     for size in 64 256 1024 4096 16384 65536; do
-        one fixed halo 1024 8 $size "$machine" mpich_neighbor,neighbor,chosen
+        one fixed halo "$few" 8 $size "$machine" mpich_neighbor,neighbor,chosen
     done
     for among in halo random:4 random:16; do
         for size in 64 1024; do
             [ "$among $size" != "random:4 1024" ] || continue
-            for ranks in 1024 16384; do
-                one sparse $among $ranks 32 $size "$machine" \
+            for ranks in "$few" "$many"; do
+                one sparse $among "$ranks" 32 $size "$machine" \
                     mpich_counts,by_hand,consensus,chosen
             done
         done
     done
     for size in 64 1024; do
-        one fixed halo 16384 32 $size "$machine" mpich_neighbor,neighbor,chosen
+        one fixed halo "$many" 32 $size "$machine" mpich_neighbor,neighbor,chosen
     done
 done || exit 1
 

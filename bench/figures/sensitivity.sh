@@ -1,22 +1,26 @@
 #!/bin/sh
 # sensitivity.sh - what is said of plans, at other prices of the machine.
 #
-#   sh bench/figures/sensitivity.sh [--price PROGRAM] [--out FILE] [--table]
+#   sh bench/figures/sensitivity.sh [--price PROGRAM] [--out FILE] [--ranks N]
+#                                   [--sizes S,...] [--table]
 #
-# With 1,024 ranks, 32 a node, for several prices of a block that is copied
-# (copied_block) and of a message at a port (net_per_message): what a plan chooses
-# and what it takes, the best of all forms as published (published.sh) and MPICH's own
-# algorithm. What was simulated before is taken from FILE (default
-# build/sensitivity). --table simulates nothing.
+# With 1,024 ranks (--ranks), 32 a node, and 16, 64 and 512 B (--sizes), for several
+# prices of a block that is copied (copied_block) and of a message at a port
+# (net_per_message): what a plan chooses and what it takes, the best of all forms as
+# published (published.sh) and MPICH's own algorithm. What was simulated before is taken
+# from FILE (default build/sensitivity). --table simulates nothing.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
 price=build/bench/rota-price out=build/sensitivity table=''
+ranks=1024 sizes=16,64,512
 while [ $# -gt 0 ]; do
     case $1 in
     --price) price=${2:?} ;;
     --out) out=${2:?} ;;
+    --ranks) ranks=${2:?} ;;
+    --sizes) sizes=${2:?} ;;
     --table)
         table=yes
         shift
@@ -32,7 +36,7 @@ touch "$out" || exit 1
 # simulate SHARED ALGOS: on $machine, as $at has it
 simulate()
 {
-    "$price" --simulate --shared "$1" --node 32 --ranks 1024 --size "$size" \
+    "$price" --simulate --shared "$1" --node 32 --ranks "$ranks" --size "$size" \
         --dist uniform --prices "bench/machines/$machine.json" \
         --price "copied_block=$block,net_per_message=$gap" --algos "$2" </dev/null
 }
@@ -44,7 +48,7 @@ one()
     grep -q "^$1 $2 $3 $4 " "$out" && return
     {
         simulate yes chosen
-        simulate no "$(sh bench/figures/published.sh 1024 32),mpich_scattered"
+        simulate no "$(sh bench/figures/published.sh "$ranks" 32),mpich_scattered"
     } | awk -v key="$1 $2 $3 $4" '
         /^#/ || $1 == "algorithm" { chosen = 0; next }
         $1 == "candidate" { chosen = 1; next }
@@ -55,7 +59,7 @@ one()
 }
 
 if [ -z "$table" ]; then
-    for size in 16 64 512; do
+    for size in $(echo "$sizes" | tr , ' '); do
         for block in 0 26 100; do
             one dragonfly "$size" "$block" 20 || exit 1
             one dragonfly "$size" "$block" 5 || exit 1
