@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_commands.sh [--long] ROOT BUILD MPIEXEC...
+# check_commands.sh [--long] [--only REGEX] ROOT BUILD MPIEXEC...
 #
 # Every command of README.md, CONTRIBUTING.md, docs/*.md and integrations/*/README.md
 # is run in small, with what BUILD has built, in a folder of its own: those in indented
@@ -9,13 +9,20 @@
 # these the script and its options have to be there, as have options of a program that
 # is named in backquotes with some. With --long what runs on hosts of tools/cluster.sh
 # does so, if this machine permits that, and what takes more than a few seconds is
-# not left out. Prints what is left out, and what fails. Drawings are
+# not left out. With --only commands that match REGEX are run, as README and docs have
+# them, and no others. Prints what is left out, and what fails. Drawings are
 # tests/check_docs.sh's.
 set -u
 export LC_ALL=C
 
-long=
-[ "${1:-}" != --long ] || { long=yes; shift; }
+long= only=.
+while :; do
+    case ${1:-} in
+    --long) long=yes && shift ;;
+    --only) only=${2:?} && shift 2 ;;
+    *) break ;;
+    esac
+done
 root=$(cd "${1:?}" && pwd) || exit 1
 build=$(cd "${2:?}" && pwd) || exit 1
 shift 2
@@ -60,6 +67,7 @@ s/rota-allocator.*/rota-allocator --small 1/
 s/rota-arrays [0-9 ]+$/rota-arrays 2 4 64/
 s/rota-columns [0-9 ]+$/rota-columns 2 1 256/
 s/(rota-taken [a-z]+ [0-9]+) [0-9]+/\1 1000/
+s/(rota-taken --lives [a-z]+ [0-9]+) [0-9]+/\1 100/
 s/rota-borrow$/rota-borrow 2 8 65536/
 s/rota-parts( [0-9]+)?$/rota-parts 2 16/
 s/rota-parts [0-9]+ 128 4$/rota-parts 2 32 4/
@@ -89,6 +97,10 @@ s/(hosts\.sh).*/\1 --few/
 s/(chosen.sh)$/\1 --list/
 s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
 s/(judge\.sh).*/\1 --cases 2 --most 64/
+s/(choice\.sh)$/\1 --cases few --out choice/
+s/(sensitivity\.sh)$/\1 --ranks 64 --sizes 16 --out sensitivity/
+s/(equations\.sh)$/\1 --ranks 64 --out equations/
+s/(neighbors\.sh)$/\1 --ranks 64,64 --out neighbors/
 s/(instruments\/dropin\.sh --kinds) .*/\1 alltoallv --bytes 80 --runs 1 --calls 3000/
 s/(instruments\/dropin\.sh --datalog).*/\1 --runs 1 --ranks 4/
 s/rota-requests$/rota-requests 101/
@@ -120,6 +132,7 @@ cmake -S SpFFT|SpFFT by hand; integrations_spfft tries the adapter
 (cmake -S heffte|mpicxx\.mpich .*/transforms|.*\./transforms)|HeFFTe by hand; integrations_heffte tries the adapter
 cmake |project_install configures, builds and installs
 apt-get install |installs
+perf stat |needs the right to trace the kernel
 .*mpi4py-fft/transforms\.py|times; integration_mpi4py_fft tries the adapter
 sh integrations/combblas/compare\.sh|integrations_combblas, with Open MPI
 .*/petsc_forests|integrations_petsc_sf, with the MPI that PETSc is for
@@ -136,8 +149,8 @@ export |of the commands below it
 sh bench/figures/((scale|stock)\.sh|remake\.sh --smpi)|builds for SimGrid: bench_scale, bench_stock, bench_stock_remake
 sh tests/(events|check_abi)\.sh|needs two builds, or writes
 sh tests/check_docs\.sh|writes; project_docs is the same without --write
-sh bench/guards\.sh|needs two builds, and times
-sh bench/figures/(choice|sensitivity|equations|neighbors)\.sh|simulates for minutes
+sh bench/guards\.sh|needs two builds, and counts and times for minutes
+sh bench/figures/choice\.sh --cases real|measures for minutes
 END
 # The same for what only --long runs.
 cat >"$work/only_long" <<'END'
@@ -315,7 +328,7 @@ run()
 
 # ---- each of them -----------------------------------------------------------
 
-(cd "$root" && commands) >"$work/commands"
+(cd "$root" && commands) | grep -E -- "$only" >"$work/commands"
 cut -f 3 "$work/commands" >"$work/as_written"
 sed -E -f "$work/small" "$work/as_written" >"$work/in_small"
 [ -z "$long" ] || : >"$work/only_long"
