@@ -2,6 +2,8 @@
  * copy of the executable's. */
 #include "shim.h"
 
+#include "exec/exec.h"
+
 #include <errno.h>
 #include <search.h>
 #include <simgrid/engine.h>
@@ -372,7 +374,16 @@ int shim_testsome(int n, MPI_Request request[], int *n_done, int done[],
     return err;
 }
 
-/* ---- matched probes ------------------------------------------------------ */
+/* ---- probes -------------------------------------------------------------- */
+
+int shim_iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    if (tag != ROTA_TAG_NOTHING)
+        return PMPI_Iprobe(from, tag, comm, flag, status);
+    owe(shares() ? INSIDE : BETWEEN, poll_s());
+    *flag = 0;
+    return MPI_SUCCESS;
+}
 
 typedef struct probed {
     int from, tag;
