@@ -146,7 +146,7 @@ sh tools/site\.sh|by hand: needs mkdocs
 \./configure|Open MPI itself
 export |of the commands below it
 .* --algos [^ ]*device=cuda_aware:|needs an MPI that takes memory of a device
-sh bench/figures/((scale|stock)\.sh|remake\.sh --smpi)|builds for SimGrid: bench_scale, bench_stock, bench_stock_remake
+sh bench/figures/((scale|stock)\.sh|remake\.sh --smpi)|builds for SimGrid: bench_scale, bench_stock, bench_stock_remake, bench_scaling_remake
 sh tests/(events|check_abi)\.sh|needs two builds, or writes
 sh tests/check_docs\.sh|writes; project_docs is the same without --write
 sh bench/guards\.sh|needs two builds, and counts and times for minutes
