@@ -1,5 +1,6 @@
 # rota_options(TARGET): warnings, sanitizers and POSIX beside C11, for all code
 # of the project. Who needs more of the system says so in its source.
+# rota_warnings(TARGET): without sanitizers, for what comes before their libraries.
 
 include(CheckCCompilerFlag)
 
@@ -10,7 +11,7 @@ check_c_compiler_flag(-Wenum-float-conversion ROTA_HAVE_WENUM_FLOAT_CONVERSION)
 # For gcc, MPI_UNWEIGHTED of Open MPI is an array of no elements.
 check_c_compiler_flag(-Wstringop-overread ROTA_HAVE_WSTRINGOP_OVERREAD)
 
-function(rota_options target)
+function(rota_warnings target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion)
     if(ROTA_MPI_IS_OPENMPI AND ROTA_HAVE_WSTRINGOP_OVERREAD)
         target_compile_options(${target} PRIVATE
@@ -24,6 +25,10 @@ function(rota_options target)
     if(ROTA_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
     endif()
+endfunction()
+
+function(rota_options target)
+    rota_warnings(${target})
     if(ROTA_LIBFUZZER)
         target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
     endif()

@@ -16,11 +16,17 @@ find_program(ROTA_VALGRIND valgrind)
 mark_as_advanced(ROTA_TIMEOUT ROTA_VALGRIND)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-# Preloaded by tests of several ranks: tests/common/yield.c.
-if(ROTA_MPI_FLAVOUR STREQUAL "mpich")
-    add_library(rota_test_yield MODULE ${PROJECT_SOURCE_DIR}/tests/common/yield.c)
-    target_link_libraries(rota_test_yield PRIVATE ${CMAKE_DL_LIBS})
-endif()
+option(ROTA_TEST_SPIN "Run tests with MPICH as it is, which does not give way" OFF)
+mark_as_advanced(ROTA_TEST_SPIN)
+
+# rota_yielding(TEST): its ranks give way to each other and to other tests.
+function(rota_yielding name)
+    if(TARGET rota_yield)
+        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT_MODIFICATION
+            LD_PRELOAD=path_list_append:$<TARGET_FILE:rota_yield>
+            ROTA_YIELD=set:$<IF:$<BOOL:${ROTA_TEST_SPIN}>,off,on>)
+    endif()
+endfunction()
 
 # rota_test_properties(NAME SECONDS RANKS LABEL...)
 #
@@ -60,9 +66,8 @@ function(rota_test_properties name seconds ranks)
         LABELS "${labels}"
         ENVIRONMENT "${environment}"
         SKIP_RETURN_CODE 77)
-    if(TARGET rota_test_yield AND ranks GREATER 1)
-        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT_MODIFICATION
-            LD_PRELOAD=path_list_append:$<TARGET_FILE:rota_test_yield>)
+    if(ranks GREATER 1)
+        rota_yielding(${name})
     endif()
 endfunction()
 

@@ -19,7 +19,7 @@
 #   src/plan/args      and ranks
 #   src/plan/kinds     and args
 #   src/plan/api       and kinds
-#   src/mpi            plan; of itself what comes earlier in its CMakeLists.txt
+#   src/mpi            plan, base/launched; of itself what comes earlier in its CMakeLists.txt
 #   bench/common       src/plan/api; inside anything in src
 #   bench              bench/common, src/plan/api; draw the checker, price sim; check,
 #                      sim, price, draw, tune and info anything in src
@@ -139,7 +139,7 @@ judge()
     mpi/*,mpi/*)
         comes_later "$1" "$2" && echo "it comes later"
         return ;;
-    mpi/*,plan/* | mpi/worth,choose/sequential) return ;;
+    mpi/*,plan/* | mpi/*,base/launched | mpi/worth,choose/sequential) return ;;
     exec/*,algos/* | exec/*,choose/* | device/*,algos/* | device/*,choose/*)
         echo "it knows no algorithms and no choice" ;;
     exec/transport/lines/*,exec/transport/mailbox/* | \

@@ -120,7 +120,7 @@ END
 # With ranks of this host instead of those of tools/cluster.sh.
 [ -n "$hosts" ] || cat >>"$work/small" <<'END'
 s/sh tools\/cluster.sh (--rate [0-9a-z]+ )?[0-9] [0-9]/mpiexec -n 4/
-s/env ROTA_TEST_SPIN=1 /env /
+s/env ROTA_YIELD=off /env /
 END
 
 # NAME|WHY: commands that are left out; a NAME is a regular expression, at the

@@ -37,8 +37,8 @@ run()
         simulate "$1"
         return
     fi
-    yield=$1/librota_test_yield.so
-    [ ! -f "$yield" ] || export LD_PRELOAD="$yield"
+    yield=$1/src/mpi/librota_yield.so
+    [ ! -f "$yield" ] || export LD_PRELOAD="$yield" ROTA_YIELD=on
     timeout 900 "${MPIEXEC:-$(command -v mpiexec.mpich || command -v mpiexec)}" \
         -n "$2" "$1/tests/mpi/mpi_events" ${3:+"$3"} </dev/null
 }

@@ -28,7 +28,7 @@
 # be
 #   env LD_PRELOAD=build/tests/mpi/libcluster_finalize.so PROGRAM...
 # (an absolute path), which does not, and in which ranks that wait give way, as
-# those of MPICH itself do not; ROTA_TEST_SPIN=1 leaves that as it is.
+# those of MPICH itself do not; ROTA_YIELD=off leaves that as it is.
 #
 # The exit code is mpiexec's; 124 after the time limit, 2 for wrong usage, 77
 # and a line that says why where the machine does not permit it.

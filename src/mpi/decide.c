@@ -2,15 +2,19 @@
 #include "mpi/decide.h"
 #include "mpi/plans.h"
 #include "mpi/sync.h"
+#include "mpi/yield.h"
 
 #include "plan/inside.h"
 
 /* Open MPI's waits yield the core where ranks share it. */
+static bool waits_yield(void)
+{
 #ifdef OPEN_MPI
-enum { WAITS_YIELD = true };
+    return true;
 #else
-enum { WAITS_YIELD = false };
+    return rota_yield_is_on && rota_yield_is_on();
 #endif
+}
 
 static rota_mpi_purse purse = ROTA_MPI_PURSE;
 static _Atomic double first; /* when the first exchange was; 0: none yet */
@@ -21,7 +25,7 @@ static rota_mpi_moment look(const rota_mpi_group *g)
         .step = purse.step,
         .age = rota_mpi_clock() - first,
         .ranks_per_core = rota_ranks_per_core(),
-        .spins = !WAITS_YIELD && rota_ranks_per_core() > 1,
+        .spins = !waits_yield() && rota_ranks_per_core() > 1,
         .room = rota_mpi_group_has_room(g),
         .kind = !purse.any_plan ? ROTA_MPI_OF_PROCESS
                 : !g->adopted   ? ROTA_MPI_OF_GROUP

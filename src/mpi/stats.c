@@ -6,6 +6,7 @@
  */
 #include "mpi/stats.h"
 #include "mpi/settings.h"
+#include "mpi/yield.h"
 #include "plan/inside.h"
 
 #include <stdio.h>
@@ -118,6 +119,10 @@ static void print_rank(int rank)
     for (int i = 0; i < NAMES && algorithm[i].plans > 0; i++)
         fprintf(stderr, "rota_mpi: rank %d: algorithm %s plans=%ld\n", rank,
                 algorithm[i].name, algorithm[i].plans);
+    if (rota_yield_is_on && rota_yield_is_on())
+        fprintf(stderr,
+                "rota_mpi: rank %d: MPI gives up the core while it waits\n",
+                rank);
     if (rota_malloc_most() > 0)
         fprintf(stderr, "rota_mpi: rank %d: bytes_shared=%zu\n", rank,
                 rota_malloc_most());

@@ -2,6 +2,8 @@
 #ifndef ROTA_INSIDE_H
 #define ROTA_INSIDE_H
 
+#include "base/launched.h"
+
 #include <rota.h>
 
 #include <stdbool.h>
@@ -35,10 +37,6 @@ int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
 
 /* Are elements of a type known to be just bytes, end to end? Local. */
 int rota_type_is_plain(MPI_Datatype type, bool *plain);
-
-/* Ranks of the program on this node for each processor, as far as the launcher
- * tells; at least 1. */
-double rota_ranks_per_core(void);
 
 /* Wait for a request of MPI, while active plans advance and without keeping the
  * processor from other ranks. */

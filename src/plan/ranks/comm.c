@@ -138,33 +138,6 @@ static int largest_tag(MPI_Comm comm)
     return found ? *upper : 32767; /* the least that MPI promises */
 }
 
-/* Ranks of the whole program on this node, if the launcher tells, else 0. */
-static int ranks_launched(void)
-{
-    static const char *const variables[] = {"MPI_LOCALNRANKS",
-                                            "OMPI_COMM_WORLD_LOCAL_SIZE"};
-    int most = 0;
-
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *const value = getenv(variables[i]);
-        const int n = value ? atoi(value) : 0;
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-/* Before hwloc has been loaded, which takes milliseconds. The number of processors
- * is read from a file, once. */
-double rota_ranks_per_core(void)
-{
-    static _Atomic long processors;
-
-    if (processors == 0)
-        processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const double load = ranks_launched() / (double)processors;
-    return load > 1 ? load : 1;
-}
-
 static void look_for_crowd(void)
 {
     if (rota_ranks_per_core() > 1)
@@ -209,7 +182,7 @@ static int open_dup(rota_comm *draft)
 /* Ranks on this node: of the program or, if the launcher does not tell, of c. */
 static int ranks_here(const rota_comm *c)
 {
-    const int launched = ranks_launched();
+    const int launched = rota_ranks_launched();
     const int here = rota_topo_node_size(&c->topo, c->topo.node[c->me]);
 
     return launched > here ? launched : here;
