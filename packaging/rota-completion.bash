@@ -41,7 +41,7 @@ _rota()
     --algo | --algos) words="$_rota_algorithms" ;;
     --kind | --kinds) words="fixed varying exchange" ;;
     --dist) words="uniform window: normal powerlaw: fft1 fft2 sparse: matrix:" ;;
-    --mem) words="malloc heap window cuda" ;;
+    --mem) words="malloc heap local window cuda" ;;
     --bound) words="known none" ;;
     --format) words="text svg" ;;
     --prices) words="usual" ;;&

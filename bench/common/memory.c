@@ -35,6 +35,21 @@ static int heap_free(void **memory)
     return rota_mem_free(memory);
 }
 
+static int local_alloc(size_t bytes, MPI_Comm comm, void **memory)
+{
+    (void)comm;
+    *memory = rota_aligned_alloc(ALIGNMENT,
+                                 (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+    return *memory != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int local_free(void **memory)
+{
+    rota_free(*memory);
+    *memory = NULL;
+    return MPI_SUCCESS;
+}
+
 /* ---- memory that a node shares ------------------------------------------- */
 
 typedef struct shared_window {
@@ -162,6 +177,7 @@ int cuda_free_host(void **memory)
 const bench_mem bench_mem_table[] = {
     {.name = "malloc", .alloc = malloc_alloc, .free = malloc_free},
     {.name = "heap", .alloc = heap_alloc, .free = heap_free},
+    {.name = "local", .alloc = local_alloc, .free = local_free},
     {.name = "window",
      .alloc = window_alloc,
      .free = window_free,

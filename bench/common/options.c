@@ -105,7 +105,7 @@ static int set_mem(options *o, const char *text, const problem *why)
         o->mem = mem;
         return 0;
     }
-    return fail(why, "'%s' is none of malloc, heap, window, cuda", text);
+    return fail(why, "'%s' is none of malloc, heap, local, window, cuda", text);
 }
 
 static int set_touch(options *o, const char *text, const problem *why)
@@ -379,8 +379,10 @@ static const struct option_row {
      "                         block; none: they do not",
      set_bound},
     {"--mem", "MEM",
-     "malloc (default), heap, window (shared by a node) or cuda: the\n"
-     "                         user's buffers",
+     "the user's buffers: malloc (default), heap (rota_mem_alloc), local\n"
+     "                         (rota_malloc, with librota_heap preloaded), "
+     "window\n"
+     "                         (shared by a node) or cuda",
      set_mem},
     {"--touch", "TOUCH",
      "both (default): after each exchange a rank reads what it\n"

@@ -478,7 +478,7 @@ static void mistakes_are_named(void **state)
         {"--kind varying --bound 8", "known, none"},
         {"--bound none", "not for --kind fixed"},
         {"--block 0", "--block"},
-        {"--mem disk", "malloc, heap, window, cuda"},
+        {"--mem disk", "malloc, heap, local, window, cuda"},
         {"--touch all", "both, send, recv, none"},
         {"--dist gauss", "gauss"},
         {"--dist uniform:3", "takes no parameter"},

@@ -214,6 +214,8 @@ const rota_variable rota_variable_table[] = {
     {"ROTA_MPI_AFTER", "calls that go to MPI first (usually by cost)"},
     {"ROTA_TRACE", "a file for a time line of all runs (Perfetto, rota-draw)"},
     {"ROTA_SHARE", "off: rota-run leaves malloc to the C library"},
+    {"ROTA_YIELD",
+     "off, on: rota-run never, always has MPICH yield (usually if crowded)"},
     {"ROTA_STATS", "1, all: MPI_Finalize prints what was done"},
     {NULL, NULL},
 };

@@ -82,11 +82,25 @@ all_run()
         [ "$(with_mark "${nodes##*/}" | wc -l)" -eq "$ranks" ]
 }
 
+# Processes in one of the namespaces that are older than the run's end: its number may
+# have been given again since, in another test.
+holders()
+{
+    find /proc/[0-9]*/ns -type l -printf '%p %l\n' 2>/dev/null |
+        awk 'FNR == NR { ours[$0]; next }
+            $2 in ours { split($1, part, "/"); print part[3] }' \
+            "$work/namespaces" - | sort -u |
+        while read -r process; do
+            began=$(sed 's/.*) //' "/proc/$process/stat" 2>/dev/null |
+                cut -d ' ' -f 20)
+            [ "${began:-$ended}" -ge "$ended" ] || echo "$process"
+        done
+}
+
 # Namespaces end with their last process, file or mount.
 namespaces_gone()
 {
-    ! readlink /proc/[0-9]*/ns/* 2>/dev/null | grep -qxFf "$work/namespaces" &&
-        ! grep -qFf "$work/namespaces" /proc/self/mountinfo
+    [ -z "$(holders)" ] && ! grep -qFf "$work/namespaces" /proc/self/mountinfo
 }
 
 processes_gone()
@@ -99,6 +113,7 @@ end()
 {
     wait "$run_pid"
     status=$?
+    ended=$(awk -v hz="$(getconf CLK_TCK)" '{ print int($1 * hz) }' /proc/uptime)
     run_pid=
     case $1,$status in
     '!0,0') wrong "ended well" ;;
