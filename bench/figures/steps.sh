@@ -8,9 +8,9 @@
 # Prints a table of docs/measurements.md: equal blocks from malloc, rota_mem_alloc,
 # rota_malloc and the malloc of rota-run with ROTA_SHARE=on (256 KiB and more), Rota's
 # choice beside MPI's exchange (ALGO: mpi or mpi_persistent). Each round runs
-# rota-bench once for each kind of memory. Times are medians of the rounds' medians,
-# gains medians of the rounds' ratios. FOLDER (default BUILD/steps) keeps what each
-# round found. The MPI is that of BUILD (default: build).
+# rota-bench once for each kind of memory. Times are the first and the third quartile
+# of the rounds' medians, gains medians of the rounds' ratios. FOLDER (default
+# BUILD/steps) keeps what each round found. The MPI is that of BUILD (default: build).
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -78,6 +78,13 @@ done | sort -k1,1n -k2,2 -k3,3g | awk '
     function median(key) {
         return key in n ? value[key, int((n[key] + 1) / 2)] : 0
     }
+    function short(us) {
+        return sprintf(us < 10 ? "%.2f" : "%.0f", us)
+    }
+    function quartiles(key, skip) {
+        skip = int((n[key] - 1) / 4)
+        return short(value[key, 1 + skip]) " / " short(value[key, n[key] - skip])
+    }
     { key = $1 " " $2; value[key, ++n[key]] = $3 }
     $1 != last { last = $1; size[++sizes] = $1 }
     END {
@@ -86,10 +93,10 @@ done | sort -k1,1n -k2,2 -k3,3g | awk '
         print "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
         for (i = 1; i <= sizes; i++) {
             s = size[i]
-            printf "| %d | %.2f |", s, median(s " mpi")
+            printf "| %d | %s |", s, quartiles(s " mpi")
             n_kinds = split("malloc heap local run", kind, " ")
             for (k = 1; k <= n_kinds; k++)
-                printf " %.2f | %.1f |", median(s " " kind[k]),
+                printf " %s | %.1f |", quartiles(s " " kind[k]),
                     median(s " " kind[k] ".gain")
             print ""
         }
