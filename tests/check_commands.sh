@@ -91,7 +91,8 @@ s/(applications.sh .*)/\1 --out applications/
 s/(sim_cost.sh)$/\1 --ranks 64 --out sim_cost/
 s/(instructions.sh build) .*/\1 2/
 s/(papers.sh|scaling_tables.sh)$/\1 --check/
-s/(steps.sh) .*/\1 --rounds 1 --sizes 64,512 --out steps/
+s/(steps.sh) .*(--against mpi ).*/\1 \2--rounds 1 --sizes 64,512 --out steps/
+/--out steps/!s/(steps.sh) .*/\1 --rounds 1 --sizes 64,512 --out steps/
 s/(leaders\.sh).*/\1 --rounds 1 --rates 0 --sizes 16 --out leaders/
 s/(hosts\.sh).*/\1 --few/
 s/(chosen.sh)$/\1 --list/
