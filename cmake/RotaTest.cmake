@@ -81,6 +81,17 @@ function(rota_test_on_ranks name target most label)
     endforeach()
 endfunction()
 
+# rota_adapter_test(NAME TARGET SOURCE): the adapter of a program in C++, which is a
+# header only, on 1 to 5 ranks; it is tried without that program. A macro, as a
+# function cannot enable a language.
+macro(rota_adapter_test name target source)
+    if(CMAKE_CXX_COMPILER)
+        enable_language(CXX)
+        rota_cxx_program(${target} ${source})
+        rota_test_on_ranks(integrations_${name} ${target} 5 integrations)
+    endif()
+endmacro()
+
 # rota_long(TEST...): not without tools/test.sh --full. What is as distinct as
 # another algorithm, way, pattern or parity of P stays in a test that is not.
 function(rota_long)

@@ -10,11 +10,16 @@
 #define ALIGNMENT ((size_t)64)
 #define PAGE ((size_t)4096)
 
+/* Multiples of the alignment, at least one. */
+static size_t rounded(size_t bytes)
+{
+    return (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+}
+
 static int malloc_alloc(size_t bytes, MPI_Comm comm, void **memory)
 {
     (void)comm;
-    *memory =
-        aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+    *memory = aligned_alloc(ALIGNMENT, rounded(bytes));
     return *memory != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
@@ -38,8 +43,7 @@ static int heap_free(void **memory)
 static int local_alloc(size_t bytes, MPI_Comm comm, void **memory)
 {
     (void)comm;
-    *memory = rota_aligned_alloc(ALIGNMENT,
-                                 (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+    *memory = rota_aligned_alloc(ALIGNMENT, rounded(bytes));
     return *memory != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 

@@ -12,7 +12,7 @@ static bool waits_yield(void)
 #ifdef OPEN_MPI
     return true;
 #else
-    return rota_yield_is_on && rota_yield_is_on();
+    return rota_mpi_gives_way();
 #endif
 }
 

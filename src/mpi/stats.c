@@ -119,7 +119,7 @@ static void print_rank(int rank)
     for (int i = 0; i < NAMES && algorithm[i].plans > 0; i++)
         fprintf(stderr, "rota_mpi: rank %d: algorithm %s plans=%ld\n", rank,
                 algorithm[i].name, algorithm[i].plans);
-    if (rota_yield_is_on && rota_yield_is_on())
+    if (rota_mpi_gives_way())
         fprintf(stderr,
                 "rota_mpi: rank %d: MPI gives up the core while it waits\n",
                 rank);
