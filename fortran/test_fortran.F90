@@ -10,7 +10,7 @@
 
 ! Functions for rota_plan_set_pack. The context has P values to send, and then those
 ! that come.
-module pack_functions
+module packing_functions
   use, intrinsic :: iso_c_binding
   use MPI_MODULE, only: MPI_COUNT_KIND
   implicit none
@@ -44,13 +44,13 @@ contains
     unpack_block = merge(0, 1, last - first == storage_size(1) / 8)
   end function unpack_block
 
-end module pack_functions
+end module packing_functions
 
 program test_fortran
   use, intrinsic :: iso_c_binding
   use MPI_MODULE
   use FACE
-  use pack_functions
+  use packing_functions
   implicit none
 
   integer :: P, me, wrong, err
