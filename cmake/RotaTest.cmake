@@ -102,6 +102,15 @@ function(rota_long)
     endforeach()
 endfunction()
 
+# rota_alike(TEST...): takes long, and does the same whatever the MPI of the build is.
+function(rota_alike)
+    foreach(name IN LISTS ARGN)
+        if(TEST ${name})
+            set_property(TEST ${name} APPEND PROPERTY LABELS alike)
+        endif()
+    endforeach()
+endfunction()
+
 # rota_on_fakecuda(TEST): programs that load CUDA find libraries of ours by its
 # names, and a device that is not there (tests/fakecuda). That none is found is
 # an error here.

@@ -742,6 +742,8 @@ static void run_algorithm(const topology *t, const rota_algo *algo, bool brief)
     char hint[80];
 
     for (int i = 0; i < 3; i++) {
+        if (!test_takes_next())
+            continue;
         MPI_Info info =
             test_info("rota_algorithm", algo->name, "rota_intranode", ways[i]);
         if (algo->nodes)
