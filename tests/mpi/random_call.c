@@ -90,13 +90,73 @@ static int init_types(const random_plan *r)
         n.recvcounts, n.rdispls, a->recvtypes, r->comm, a->info, a->plan);
 }
 
-int random_plan_init(const random_plan *r)
+/* 3 of what is there and 1 of what has come, byte by byte. */
+static void combine_own(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    const unsigned char *const came = in;
+    unsigned char *const there = inout;
+
+    (void)type;
+    for (int i = 0; i < *n; i++)
+        there[i] = (unsigned char)(3 * there[i] + came[i]);
+}
+
+static MPI_Op own_op(void)
+{
+    static MPI_Op op = MPI_OP_NULL; /* for good: plans may outlive anything */
+
+    if (op == MPI_OP_NULL)
+        MPI_Op_create(combine_own, 0, &op);
+    return op;
+}
+
+/* The plan that r's is the reverse of: it sends what r receives. */
+static int init_forward(random_plan *r)
+{
+    random_plan forward = *r;
+    random_args *const a = &forward.args;
+
+    forward.to = r->from;
+    forward.from = r->to;
+    a->sendbuf = r->args.recvbuf;
+    a->sendcounts = r->args.recvcounts;
+    a->sdispls = r->args.rdispls;
+    a->recvbuf = (void *)r->args.sendbuf; /* it is not started */
+    a->recvcounts = r->args.sendcounts;
+    a->rdispls = r->args.sdispls;
+    a->info = MPI_INFO_NULL;
+    a->plan = &r->forward;
+    return init_fixed(&forward);
+}
+
+/* In half the cases the first plan is freed before. */
+static int init_reverse(random_plan *r)
+{
+    const MPI_Op op[RANDOM_OPS] = {MPI_OP_NULL, MPI_BXOR, MPI_SUM, own_op()};
+    const MPI_Datatype type =
+        r->op == RANDOM_SUM ? MPI_UNSIGNED_CHAR : MPI_BYTE;
+    const random_args *const a = &r->args;
+
+    MUST(init_forward(r));
+    const int err = rota_plan_init_reverse(r->forward, a->sendbuf, a->recvbuf,
+                                           type, op[r->op], a->info, a->plan);
+    if (random_plan_choose(r, 43, 2))
+        MUST(rota_plan_free(&r->forward));
+    return err;
+}
+
+int random_plan_init(random_plan *r)
 {
     const random_args *const a = &r->args;
 
     switch (r->kind) {
     case RANDOM_FIXED:
+    case RANDOM_UNITS:
         return init_fixed(r);
+    case RANDOM_REVERSE:
+        return init_reverse(r);
+    case RANDOM_ARRAYS:
+        return random_arrays_init(r);
     case RANDOM_UNIFORM:
         return init_uniform(r);
     case RANDOM_TYPES:
@@ -162,6 +222,8 @@ int random_plan_call_start(const random_plan *r)
         return start_exchange(r);
     case RANDOM_SPARSE:
         return start_sparse(r);
+    case RANDOM_ARRAYS:
+        return random_arrays_start(r);
     default:
         return rota_start(r->plan);
     }
@@ -212,6 +274,8 @@ int random_plan_call_wait(const random_plan *r, random_found *f)
         return wait_exchange(r, f);
     case RANDOM_SPARSE:
         return wait_sparse(r, f);
+    case RANDOM_ARRAYS:
+        return random_arrays_wait(r);
     default:
         return rota_wait(r->plan);
     }

@@ -12,14 +12,19 @@
 enum { GAP_BYTE = 0x3a, TAIL = 64 };
 
 const char *const random_kind_name[RANDOM_KINDS] = {
-    "fixed", "uniform", "varying", "exchange", "types", "sparse"};
+    "fixed",  "uniform", "varying", "exchange", "types",
+    "sparse", "units",   "reverse", "arrays"};
 
 /* ---- what is drawn ------------------------------------------------------- */
 
-/* The i-th draw of a plan, below bound. */
-static uint64_t draw(const random_plan *r, uint64_t i, uint64_t bound)
+uint64_t random_plan_choose(const random_plan *r, uint64_t i, uint64_t bound)
 {
     return mix(r->seed, i) % bound;
+}
+
+static uint64_t draw(const random_plan *r, uint64_t i, uint64_t bound)
+{
+    return random_plan_choose(r, i, bound);
 }
 
 static bool varies(const random_plan *r)
@@ -149,17 +154,69 @@ static random_layout make_holes(const random_plan *r, uint64_t salt,
     return l;
 }
 
-/* Most are end to end. */
+/* n bytes end to end. */
+static random_layout plain_layout(MPI_Datatype type, int n)
+{
+    return (random_layout){type, 1, n, n, n};
+}
+
+/* Most are end to end; a unit and an element of an array always are. */
 static random_layout draw_layout(const random_plan *r)
 {
+    const bool plain = r->kind == RANDOM_UNITS || r->kind == RANDOM_ARRAYS;
+
     switch (draw(r, 1, 4)) {
     case 0:
-        return (random_layout){MPI_DOUBLE, 1, 8, 8, 8};
+        return plain_layout(MPI_DOUBLE, 8);
     case 1:
-        return make_holes(r, 21, draw(r, 23, 2));
+        if (!plain)
+            return make_holes(r, 21, draw(r, 23, 2));
+        return plain_layout(MPI_INT, 4);
     default:
-        return (random_layout){MPI_BYTE, 1, 1, 1, 1};
+        return plain_layout(MPI_BYTE, 1);
     }
+}
+
+/* ---- units --------------------------------------------------------------- */
+
+enum { LARGEST_UNIT = 64 };
+
+/* The unit of the next run: so many of some type. The first start has that of the
+ * type that the plan was made with. */
+static int unit_of_run(const random_plan *r, MPI_Datatype *type)
+{
+    static const int most[] = {LARGEST_UNIT, LARGEST_UNIT / 4,
+                               LARGEST_UNIT / 8};
+    const MPI_Datatype types[] = {MPI_CHAR, MPI_FLOAT, MPI_DOUBLE};
+    const uint64_t chance = mix(r->seed, 100 + (uint64_t)r->run);
+    const int i = (int)(chance % 3);
+
+    *type = types[i];
+    return 1 + (int)(chance / 3 % (uint64_t)most[i]);
+}
+
+static void set_layout_of_run(random_plan *r)
+{
+    MPI_Datatype type;
+    int bytes, n;
+
+    if (r->kind != RANDOM_UNITS || r->run == 0)
+        return;
+    n = unit_of_run(r, &type);
+    MPI_Type_size(type, &bytes);
+    r->layout = plain_layout(r->layout.type, n * bytes);
+}
+
+/* Of a plan that is inactive. Memory is for the largest unit. */
+static void set_unit(random_plan *r)
+{
+    MPI_Datatype type;
+
+    if (r->kind != RANDOM_UNITS || r->active || r->run == 0)
+        return;
+    const int n = unit_of_run(r, &type);
+    MUST(rota_plan_set_unit(r->plan, type, n));
+    MUST(rota_plan_set_buffers(r->plan, r->args.sendbuf, r->args.recvbuf));
 }
 
 /* Each block has one of these at each end, whose data are the same. */
@@ -206,6 +263,10 @@ static void draw_hints(random_plan *r)
 
     while (table[n_algos])
         n_algos++;
+    if (r->kind == RANDOM_UNITS) {
+        snprintf(text, sizeof text, "%d", LARGEST_UNIT);
+        add_hint(r, "rota_largest_unit", text);
+    }
     if (draw(r, 2, 2))
         return;
     r->may_refuse = true;
@@ -227,7 +288,8 @@ static void draw_hints(random_plan *r)
 static void draw_sizes(random_plan *r)
 {
     static const size_t largest[] = {1, 3, 8, 60, 500, 2000, 9000, 70000};
-    const bool small = test_P > 12;
+    const bool small =
+        test_P > 12 || r->kind == RANDOM_UNITS || r->kind == RANDOM_ARRAYS;
 
     r->pattern = (pattern)draw(r, 12, N_PATTERNS);
     r->largest =
@@ -252,17 +314,33 @@ static void draw_kind(random_plan *r, MPI_Comm comm, const random_graph *graph)
     enum { FIRST_FOUR = 4 };
 
     r->kind = (random_kind)draw(r, 0, graph ? RANDOM_KINDS : FIRST_FOUR);
-    r->neighbors = graph && r->kind != RANDOM_SPARSE && draw(r, 28, 3) == 0;
+    r->neighbors = graph && r->kind != RANDOM_SPARSE &&
+                   r->kind != RANDOM_ARRAYS && draw(r, 28, 3) == 0;
     r->comm = r->neighbors ? graph->comm : comm;
+    if (r->kind == RANDOM_REVERSE)
+        r->op = (random_op)draw(r, 41, RANDOM_OPS);
     if (r->neighbors) {
+        const bool back = r->kind == RANDOM_REVERSE;
         r->graph = draw(r, 40, 2) ? graph->graph : NULL;
-        r->to = graph->to;
-        r->from = graph->from;
+        r->to = back ? graph->from : graph->to;
+        r->from = back ? graph->to : graph->from;
         return;
     }
     r->to.n = r->from.n = test_P;
     for (int q = 0; q < test_P; q++)
         r->to.rank[q] = r->from.rank[q] = q;
+}
+
+/* Room for the largest unit. */
+static void make_largest(random_plan *r)
+{
+    const random_layout first = r->layout;
+
+    if (r->kind != RANDOM_UNITS)
+        return;
+    r->layout = plain_layout(first.type, LARGEST_UNIT);
+    random_plan_fill(r);
+    r->layout = first;
 }
 
 static void make_shared(random_plan *r)
@@ -285,8 +363,11 @@ void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm,
     draw_hints(r);
     draw_sizes(r);
     r->large = draw(r, 17, 2);
-    r->in_place = !finds(r) && !r->neighbors && draw(r, 18, 8) == 0;
+    r->in_place = !finds(r) && !r->neighbors && r->kind != RANDOM_REVERSE &&
+                  r->kind != RANDOM_ARRAYS && draw(r, 18, 8) == 0;
     r->collects = finds(r) && graph && draw(r, 29, 3) == 0;
+    r->asks = graph && draw(r, 42, 3) == 0;
+    r->request = MPI_REQUEST_NULL;
     r->args.sendcounts = calloc(RANDOM_RANKS, sizeof(MPI_Count));
     r->args.sdispls = calloc(RANDOM_RANKS, sizeof(MPI_Aint));
     r->args.recvcounts = calloc(RANDOM_RANKS, sizeof(MPI_Count));
@@ -295,9 +376,12 @@ void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm,
     r->args.max_block = r->max_block;
     r->args.plan = &r->plan;
     make_info(r);
-    if (varies(r))
+    if (r->kind == RANDOM_ARRAYS)
+        random_arrays_draw(r);
+    if (varies(r) || r->kind == RANDOM_ARRAYS)
         return;
     r->shared = draw(r, 19, 4) == 0;
+    make_largest(r);
     random_plan_fill(r); /* sizes, for good */
     if (!r->shared)
         return;
@@ -387,6 +471,24 @@ static size_t lay_out(const random_plan *r, bool sends, MPI_Count count[],
     return (size_t)at * (size_t)unit(r) + TAIL;
 }
 
+/* What a byte of a block is once it has come. */
+static unsigned char combined(const random_plan *r, unsigned char there,
+                              unsigned char came)
+{
+    if (r->kind != RANDOM_REVERSE)
+        return came;
+    switch (r->op) {
+    case RANDOM_XOR:
+        return there ^ came;
+    case RANDOM_SUM:
+        return (unsigned char)(there + came);
+    case RANDOM_OWN:
+        return (unsigned char)(3 * there + came);
+    default:
+        return came;
+    }
+}
+
 static void put_block(const random_plan *r, bool sends, unsigned char *at,
                       int src, int dst)
 {
@@ -398,8 +500,11 @@ static void put_block(const random_plan *r, bool sends, unsigned char *at,
 
     for (MPI_Count e = 0; e < n; e++, at += l->extent)
         for (int k = 0; k < l->pieces; k++)
-            for (int b = 0; b < l->piece_bytes; b++)
-                at[k * l->stride + b] = payload(src, dst, i++, r->run);
+            for (int b = 0; b < l->piece_bytes; b++) {
+                unsigned char *const to = &at[k * l->stride + b];
+                const unsigned char is = payload(src, dst, i++, r->run);
+                *to = sends ? is : combined(r, *to, is);
+            }
 }
 
 static void fill_data(random_plan *r)
@@ -442,8 +547,13 @@ void random_plan_fill(random_plan *r)
 {
     random_args *const a = &r->args;
 
+    if (r->kind == RANDOM_ARRAYS) {
+        random_arrays_fill(r);
+        return;
+    }
     if (r->kind == RANDOM_SPARSE)
         draw_partners(r);
+    set_layout_of_run(r);
     make_room(&r->send, lay_out(r, true, a->sendcounts, a->sdispls));
     make_room(&r->recv, lay_out(r, false, a->recvcounts, a->rdispls));
     if (r->kind == RANDOM_UNIFORM) /* also without neighbours */
@@ -495,7 +605,8 @@ static void renew_buffers(random_plan *r)
     const uint64_t chance =
         mix(r->seed + (uint64_t)test_me, (uint64_t)r->run) >> 8;
 
-    if (!r->renews || r->active || r->shared || chance % 4 == 0)
+    if (!r->renews || r->active || r->shared || chance % 4 == 0 ||
+        r->kind == RANDOM_ARRAYS)
         return;
     renew(&r->send, chance / 4);
     renew(&r->recv, chance / 64);
@@ -505,21 +616,45 @@ static void renew_buffers(random_plan *r)
         MUST(rota_plan_set_buffers(r->plan, a->sendbuf, a->recvbuf));
 }
 
+static bool any_above_bound(const random_plan *r)
+{
+    bool above = false;
+
+    for (int k = 0; k < r->from.n; k++)
+        above = above || above_bound(r, r->from.rank[k], test_me);
+    for (int k = 0; k < r->to.n; k++)
+        above = above || above_bound(r, test_me, r->to.rank[k]);
+    return above;
+}
+
+/* Errors of blocks above a bound are looked for without requests. */
+static bool wants_request(const random_plan *r)
+{
+    return r->asks && !r->active && !any_above_bound(r) &&
+           mix(r->seed + (uint64_t)test_me, (uint64_t)r->run) % 2;
+}
+
 int random_plan_start(random_plan *r)
 {
+    const bool asks = wants_request(r);
+
     renew_buffers(r);
+    set_unit(r);
     if (r->collects && !r->active)
         MUST(rota_exchange_set_buffer(r->plan, r->recv.data, r->recv.size));
-    const int err = random_plan_call_start(r);
-
+    const bool at_once = asks && !varies(r) && r->kind != RANDOM_ARRAYS;
+    const int err = at_once ? rota_start_request(r->plan, &r->request)
+                            : random_plan_call_start(r);
+    if (asks && !at_once && err == MPI_SUCCESS)
+        MUST(rota_get_request(r->plan, &r->request));
     r->active = r->active || err == MPI_SUCCESS;
     return err;
 }
 
 /* ---- the end of a run ---------------------------------------------------- */
 
-static size_t count_bad(const random_plan *r, const unsigned char *at, int src,
-                        MPI_Count n)
+size_t random_plan_count_bad(const random_plan *r, const unsigned char *at,
+                             int src, MPI_Count n)
 {
     const random_layout *const l = &r->layout;
     size_t i = 0, bad = 0;
@@ -545,8 +680,8 @@ static void check_found(const random_plan *r, const random_found *f)
             above_bound(r, q, test_me) ? 0 : random_plan_count(r, q, test_me);
         CHECK(f->source[k] == q && f->count[k] == n && f->displ[k] == at);
         if (n > 0 && f->count[k] == n)
-            CHECK(count_bad(r, data + f->displ[k] * r->layout.extent, q, n) ==
-                  0);
+            CHECK(random_plan_count_bad(
+                      r, data + f->displ[k] * r->layout.extent, q, n) == 0);
         at += (MPI_Aint)n;
     }
 }
@@ -564,41 +699,46 @@ static int wait_and_look(random_plan *r)
     return err;
 }
 
-static bool any_above_bound(const random_plan *r)
-{
-    bool above = false;
-
-    for (int k = 0; k < r->from.n; k++)
-        above = above || above_bound(r, r->from.rank[k], test_me);
-    for (int k = 0; k < r->to.n; k++)
-        above = above || above_bound(r, test_me, r->to.rank[k]);
-    return above;
-}
-
 static void finish(random_plan *r, int err)
 {
     if (any_above_bound(r))
         MUST_FAIL(err, MPI_ERR_TRUNCATE, "");
     else
         MUST(err);
-    if (!finds(r))
+    if (!finds(r) && r->recv.size > 0)
         CHECK(memcmp(r->recv.data, r->recv.wanted, r->recv.size) == 0);
-    CHECK(memcmp(r->send.data, r->send.wanted, r->send.size) == 0);
+    if (r->send.size > 0)
+        CHECK(memcmp(r->send.data, r->send.wanted, r->send.size) == 0);
     r->active = false;
     r->run++;
 }
 
 void random_plan_wait(random_plan *r)
 {
+    if (r->request != MPI_REQUEST_NULL)
+        MUST(MPI_Wait(&r->request, MPI_STATUS_IGNORE));
     finish(r, wait_and_look(r));
+}
+
+/* The run is over when its request is. */
+static bool test_request(random_plan *r)
+{
+    int done = 0;
+
+    MUST(MPI_Test(&r->request, &done, MPI_STATUS_IGNORE));
+    if (done)
+        finish(r, wait_and_look(r));
+    return !r->active;
 }
 
 bool random_plan_test(random_plan *r)
 {
     int done = 0;
-    const int err = rota_test(r->plan, &done);
 
-    if (finds(r)) {
+    if (r->request != MPI_REQUEST_NULL)
+        return test_request(r);
+    const int err = rota_test(r->plan, &done);
+    if (finds(r) || r->kind == RANDOM_ARRAYS) {
         MUST(err);
         if (done)
             random_plan_wait(r);
@@ -613,6 +753,8 @@ bool random_plan_test(random_plan *r)
 void random_plan_free(random_plan *r)
 {
     MUST(rota_plan_free(&r->plan));
+    MUST(rota_plan_free(&r->forward));
+    random_arrays_free(r);
     if (r->shared) {
         MUST(rota_mem_free(&r->send.data));
         MUST(rota_mem_free(&r->recv.data));

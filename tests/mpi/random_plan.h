@@ -16,12 +16,16 @@ typedef enum random_kind {
     RANDOM_EXCHANGE,
     RANDOM_TYPES, /* rota_alltoallw_init */
     RANDOM_SPARSE,
+    RANDOM_UNITS,   /* fixed counts, of another unit in each start */
+    RANDOM_REVERSE, /* rota_plan_init_reverse: overwrites or combines */
+    RANDOM_ARRAYS,  /* rota_exchange_init_arrays */
     RANDOM_KINDS
 } random_kind;
 
 extern const char *const random_kind_name[RANDOM_KINDS];
 
-enum { RANDOM_HINTS = 5, RANDOM_RANKS = 64, RANDOM_TYPES_KEPT = 3 };
+enum { RANDOM_HINTS = 6, RANDOM_RANKS = 64, RANDOM_TYPES_KEPT = 3 };
+enum { RANDOM_MOST_ARRAYS = 3 };
 
 /* Ranks that have a block from this one, or for it, in the order of blocks. */
 typedef struct random_peers {
@@ -43,6 +47,15 @@ typedef struct random_layout {
     MPI_Datatype type;
     int pieces, piece_bytes, stride, extent;
 } random_layout;
+
+/* How a reverse combines. */
+typedef enum random_op {
+    RANDOM_OVERWRITES,
+    RANDOM_XOR,
+    RANDOM_SUM,
+    RANDOM_OWN, /* of the program, not commutative */
+    RANDOM_OPS
+} random_op;
 
 /* What a function that makes or starts a plan is called with. NULL arrays are
  * NULL in all forms of the call. */
@@ -92,7 +105,16 @@ typedef struct random_plan {
     rota_plan *plan;
     int run; /* starts so far */
     bool active;
+    bool asks;           /* some runs are requests of MPI */
+    MPI_Request request; /* of the active run, or null */
+    random_op op;        /* of RANDOM_REVERSE */
+    rota_plan *forward;  /* of which it is the reverse; NULL: freed before */
+    int n_arrays;        /* of RANDOM_ARRAYS; each is drawn as an exchange: */
+    struct random_plan *array[RANDOM_MOST_ARRAYS];
 } random_plan;
+
+/* The i-th draw of a plan, below bound. */
+uint64_t random_plan_choose(const random_plan *r, uint64_t i, uint64_t bound);
 
 /* Elements of the block from src to dst in the next run. */
 MPI_Count random_plan_count(const random_plan *r, int src, int dst);
@@ -103,7 +125,7 @@ void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm,
                       const random_graph *graph);
 
 /* The function that r->kind asks for, with r->args. */
-int random_plan_init(const random_plan *r);
+int random_plan_init(random_plan *r);
 
 /* Start the next run, on fresh data: first r->args are filled, then used.
  * The second may be called again with others. */
@@ -117,6 +139,18 @@ typedef struct random_found {
     MPI_Count count[RANDOM_RANKS];
     MPI_Aint displ[RANDOM_RANKS];
 } random_found;
+
+/* Data that differ from what src has sent to this rank, of n elements at at. */
+size_t random_plan_count_bad(const random_plan *r, const unsigned char *at,
+                             int src, MPI_Count n);
+
+/* Of RANDOM_ARRAYS (random_arrays.c). */
+void random_arrays_draw(random_plan *r);
+void random_arrays_fill(random_plan *r);
+int random_arrays_init(const random_plan *r);
+int random_arrays_start(const random_plan *r);
+int random_arrays_wait(const random_plan *r); /* and check all data */
+void random_arrays_free(random_plan *r);
 
 /* The bare calls (random_call.c). */
 int random_plan_call_start(const random_plan *r);
