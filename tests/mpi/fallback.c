@@ -214,7 +214,16 @@ enum { SHORT = 300, LONG = 200000, MOST_RANKS = 8 };
 
 static size_t longest = LONG;
 
-typedef enum kind { FIXED, VARYING, EXCHANGE, IN_PLACE, SCALED, KINDS } kind;
+typedef enum kind {
+    FIXED,
+    VARYING,
+    EXCHANGE,
+    IN_PLACE,
+    SCALED,
+    REVERSE, /* bytes are combined with zeros */
+    ARRAYS,  /* the blocks, and their last bytes once more */
+    ASKED,   /* fixed, and runs are requests of MPI */
+} kind;
 
 typedef struct job {
     kind kind;
@@ -222,6 +231,7 @@ typedef struct job {
     int send_count[MOST_RANKS], recv_count[MOST_RANKS];
     int send_at[MOST_RANKS], recv_at[MOST_RANKS];
     unsigned char *send, *recv;
+    MPI_Request request; /* of ASKED */
 } job;
 
 /* In place, as many both ways. */
@@ -235,10 +245,29 @@ static int bytes_between(kind of, int src, int dst)
     return next ? (int)longest : SHORT + src;
 }
 
+/* The routes are those of a plan that is freed at once. */
+static int make_reverse(job *j, MPI_Comm comm, MPI_Info info)
+{
+    rota_plan *forward = NULL;
+    int err = rota_alltoallv_init(j->recv, j->recv_count, j->recv_at, MPI_BYTE,
+                                  j->send, j->send_count, j->send_at, MPI_BYTE,
+                                  comm, info, &forward);
+
+    if (err != MPI_SUCCESS)
+        return err;
+    err = rota_plan_init_reverse(forward, j->send, j->recv, MPI_BYTE, MPI_BXOR,
+                                 info, &j->plan);
+    MUST(rota_plan_free(&forward));
+    return err;
+}
+
 static int make_plan(job *j, MPI_Comm comm, MPI_Info info)
 {
+    const MPI_Datatype bytes[] = {MPI_BYTE, MPI_BYTE};
+
     switch (j->kind) {
     case FIXED:
+    case ASKED:
         return rota_alltoallv_init(j->send, j->send_count, j->send_at, MPI_BYTE,
                                    j->recv, j->recv_count, j->recv_at, MPI_BYTE,
                                    comm, info, &j->plan);
@@ -254,6 +283,11 @@ static int make_plan(job *j, MPI_Comm comm, MPI_Info info)
         MPI_Info_free(&scales);
         return err;
     }
+    case REVERSE:
+        return make_reverse(j, comm, info);
+    case ARRAYS:
+        return rota_exchange_init_arrays(ROTA_UNBOUNDED, 2, bytes, comm, info,
+                                         &j->plan);
     default:
         return rota_exchange_init(longest, MPI_BYTE, comm, info, &j->plan);
     }
@@ -277,6 +311,7 @@ static void lay_out(job *j, kind of, size_t spread)
     j->send = __real_malloc(spread * (size_t)sent);
     j->recv = __real_malloc(spread * (size_t)received);
     j->plan = NULL;
+    j->request = MPI_REQUEST_NULL;
 }
 
 static int open_kind(job *j, kind of, MPI_Comm comm, MPI_Info info)
@@ -298,9 +333,45 @@ static void close_job(job *j)
     __real_free(j->recv);
 }
 
+/* A rank without memory for the request has started the plan. */
+static int start_asked(job *j)
+{
+    int errorclass;
+    const int err = rota_start_request(j->plan, &j->request);
+
+    if (err == MPI_SUCCESS)
+        return err;
+    rota_error_class(err, &errorclass);
+    CHECK(errorclass == MPI_ERR_NO_MEM && j->request == MPI_REQUEST_NULL);
+    CHECK(times > 0);
+    return MPI_SUCCESS;
+}
+
+static int start_arrays(job *j)
+{
+    const void *const send[] = {j->send, j->send};
+    int count[2 * MOST_RANKS], at[2 * MOST_RANKS];
+
+    for (int q = 0; q < test_P; q++) {
+        count[q] = j->send_count[q];
+        at[q] = j->send_at[q];
+        count[test_P + q] = 1;
+        at[test_P + q] = at[q] + count[q] - 1;
+    }
+    return rota_exchange_start_arrays(j->plan, send, count, at);
+}
+
 static int start(job *j)
 {
     switch (j->kind) {
+    case REVERSE:
+        for (int q = 0; q < test_P; q++)
+            memset(j->recv + j->recv_at[q], 0, (size_t)j->recv_count[q]);
+        return rota_start(j->plan);
+    case ASKED:
+        return start_asked(j);
+    case ARRAYS:
+        return start_arrays(j);
     case FIXED:
     case SCALED:
         return rota_start(j->plan);
@@ -315,13 +386,43 @@ static int start(job *j)
     }
 }
 
+static int wait_arrays(job *j, void **found)
+{
+    int count[2 * MOST_RANKS], at[2 * MOST_RANKS];
+    void *recv[2];
+    const int err = rota_exchange_wait_arrays(j->plan, recv, count, at);
+    const unsigned char *const last = recv[1];
+
+    for (int q = 0; q < test_P && err == MPI_SUCCESS; q++) {
+        const unsigned char *const block = (unsigned char *)recv[0] + at[q];
+        CHECK(count[q] == j->recv_count[q] && count[test_P + q] == 1);
+        CHECK(last[at[test_P + q]] == block[count[q] - 1]);
+    }
+    *found = err == MPI_SUCCESS ? recv[0] : NULL;
+    return err;
+}
+
+static int wait_for(job *j, void **found)
+{
+    *found = j->recv;
+    switch (j->kind) {
+    case EXCHANGE:
+        return rota_exchange_wait(j->plan, found, NULL, NULL);
+    case ARRAYS:
+        return wait_arrays(j, found);
+    case ASKED:
+        MUST(MPI_Wait(&j->request, MPI_STATUS_IGNORE));
+        return rota_wait(j->plan);
+    default:
+        return rota_wait(j->plan);
+    }
+}
+
 /* Wait; where the blocks are then. */
 static unsigned char *finish(job *j)
 {
-    void *found = j->recv;
-    const int err = j->kind == EXCHANGE
-                        ? rota_exchange_wait(j->plan, &found, NULL, NULL)
-                        : rota_wait(j->plan);
+    void *found;
+    const int err = wait_for(j, &found);
 
     if (MUST(err) != MPI_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -574,15 +675,18 @@ static void put_pieces(void)
 /* On each rank in turn, for every kind of plan: messages go through entries. */
 static void take_pool(void)
 {
+    static const kind kinds[] = {FIXED,   VARYING, EXCHANGE, SCALED,
+                                 REVERSE, ARRAYS,  ASKED};
+    const int n = (int)(sizeof kinds / sizeof *kinds);
     MPI_Info info = test_info("rota_algorithm", "spread_out", NULL, NULL);
 
     test_case = "no pieces";
-    for (int i = 0; i < 3 * test_P; i++) {
+    for (int i = 0; i < n * test_P; i++) {
         MPI_Comm comm;
         job j;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        MUST(open_kind(&j, (kind)(i % 3), comm, info));
-        if (i / 3 == test_me) {
+        MUST(open_kind(&j, kinds[i % n], comm, info));
+        if (i / n == test_me) {
             take_pieces();
             CHECK(n_pieces > 0);
         }
@@ -617,11 +721,8 @@ static MPI_Datatype hungry_type(const hungry *f)
 static bool finish_once(job *j, void **found)
 {
     int errorclass, flag = 0;
-    const int err = j->kind == EXCHANGE
-                        ? rota_exchange_wait(j->plan, found, NULL, NULL)
-                        : rota_wait(j->plan);
+    const int err = wait_for(j, found);
 
-    *found = j->kind == EXCHANGE ? *found : j->recv;
     if (err == MPI_SUCCESS)
         return true;
     rota_error_class(err, &errorclass);
@@ -631,6 +732,24 @@ static bool finish_once(job *j, void **found)
     MUST_FAIL(rota_plan_free(&j->plan), MPI_ERR_REQUEST, "active");
     rota_test(j->plan, &flag);
     return false;
+}
+
+/* Start, and once more if there is no memory for that. Returns how often there was
+ * none. */
+static int start_hungry(job *j)
+{
+    int errorclass;
+    const int err = start(j);
+
+    if (j->kind == ASKED && times > 0)
+        refused = NOTHING;
+    if (err == MPI_SUCCESS)
+        return j->kind == ASKED && times > 0;
+    rota_error_class(err, &errorclass);
+    CHECK(j->kind == ARRAYS && errorclass == MPI_ERR_NO_MEM);
+    refused = NOTHING;
+    MUST(start(j));
+    return 1;
 }
 
 /* From the n-th allocation of a run on there is no memory, on one rank, until a
@@ -644,14 +763,16 @@ static bool starve_one(const hungry *f, MPI_Comm comm, MPI_Info info, int n)
     job j;
 
     lay_out(&j, f->kind, (size_t)spread);
-    if (f->kind == EXCHANGE)
+    if (f->kind == ARRAYS || f->kind == ASKED)
+        MUST(make_plan(&j, comm, info));
+    else if (f->kind == EXCHANGE)
         MUST(rota_exchange_init(ROTA_UNBOUNDED, type, comm, info, &j.plan));
     else
         MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, type, comm, info,
                                          &j.plan));
     fill(&j, n, spread);
     refuse(HEAP, rank, n);
-    MUST(start(&j));
+    said += start_hungry(&j);
     while (!finish_once(&j, &found)) {
         said++;
         refused = NOTHING;
@@ -682,6 +803,10 @@ static void starve_all(bool warm)
         {EXCHANGE, "onmpml", NULL, true, false},
         {VARYING, "parlogna", "fused", true, false},
         {VARYING, "two_phase_bruck", NULL, false, true},
+        {ARRAYS, "spread_out", "fused", false, false},
+        {ARRAYS, "spread_out", "two_phase", true, false},
+        {ARRAYS, "parlogna", "fused", false, false},
+        {ASKED, "spread_out", NULL, false, false},
     };
 
     for (size_t i = 0; i < sizeof form / sizeof form[0]; i++) {
@@ -699,7 +824,7 @@ static void starve_all(bool warm)
             starve_one(&form[i], comm, info, INT_MAX);
         while (!warm && starve_one(&form[i], comm, info, n))
             n++;
-        if (!warm && n == 0 && (form[i].kind == EXCHANGE || test_P > 3))
+        if (!warm && n == 0 && (form[i].kind != VARYING || test_P > 3))
             test_fail(__FILE__, __LINE__, "form %zu needs no memory", i);
         MPI_Comm_free(&comm);
         MPI_Info_free(&info);
@@ -765,6 +890,12 @@ static void refuse_heap(void)
         {EXCHANGE, NULL, NULL},
         {EXCHANGE, "consensus", NULL},
         {EXCHANGE, "parlogna", "combined"},
+        {SCALED, NULL, NULL},
+        {REVERSE, NULL, NULL},
+        {REVERSE, "parlogna", NULL},
+        {ARRAYS, NULL, NULL},
+        {ARRAYS, "parlogna", "combined"},
+        {ASKED, NULL, NULL},
     };
 
     test_case = "no room on the heap";
@@ -968,7 +1099,7 @@ int main(int argc, char **argv)
         attach(FIXED);
         attach(VARYING);
         attach(EXCHANGE);
-        for (int of = 0; of < KINDS; of++) {
+        for (int of = 0; of <= SCALED; of++) {
             contest((kind)of, true);
             contest((kind)of, false);
         }

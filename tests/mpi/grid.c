@@ -42,6 +42,7 @@ typedef struct exchange {
     bool in_place;
     side send, recv;
     unsigned char *other_send, *other_recv; /* for rota_plan_set_buffers */
+    MPI_Request request;                    /* of a run, or null */
 } exchange;
 
 static size_t block_bytes(const exchange *e, int src, int dst)
@@ -183,9 +184,11 @@ static void close_exchange(exchange *e)
     close_side(&e->recv);
 }
 
-/* The last start is on other buffers. */
+/* The last start is on other buffers. The first of one plan in two is a request of
+ * MPI. */
 static void start(exchange *e, int iteration)
 {
+    const bool asks = iteration == 0 && e->seed % 2;
     const bool moved = iteration == STARTS - 1;
     unsigned char *const recv = moved ? e->other_recv : e->recv.base;
     unsigned char *const send = moved ? e->other_send : e->send.base;
@@ -197,7 +200,8 @@ static void start(exchange *e, int iteration)
         MUST(rota_plan_set_buffers(
             e->plan, e->in_place ? MPI_IN_PLACE : there(&e->send, send),
             there(&e->recv, recv)));
-    MUST(rota_start(e->plan));
+    e->request = MPI_REQUEST_NULL;
+    MUST(asks ? rota_start_request(e->plan, &e->request) : rota_start(e->plan));
 }
 
 static void finish(exchange *e, int iteration)
@@ -209,6 +213,7 @@ static void finish(exchange *e, int iteration)
         while (!flag)
             if (MUST(rota_test(e->plan, &flag)) != MPI_SUCCESS)
                 break;
+    MUST(MPI_Wait(&e->request, MPI_STATUS_IGNORE));
     MUST(rota_wait(e->plan));
     check_result(e, moved ? e->other_send : e->send.base,
                  moved ? e->other_recv : e->recv.base, iteration);
@@ -415,6 +420,59 @@ static void run_exchange(MPI_Info info, size_t bound, size_t largest,
     MUST(rota_plan_free(&plan));
 }
 
+/* ---- several arrays ------------------------------------------------------ */
+
+enum { ARRAYS = 2, MOST_RANKS = 64 };
+
+/* Give the arrays, of patterns of their own, in memory of the host. */
+static void start_arrays(rota_plan *plan, exchange e[ARRAYS])
+{
+    const void *send[ARRAYS];
+    int counts[ARRAYS * MOST_RANKS], displs[ARRAYS * MOST_RANKS];
+
+    for (int i = 0; i < ARRAYS; i++) {
+        const size_t bytes = (size_t)test_P * sizeof(int);
+        lay_out(&e[i], &e[i].send, true);
+        fill_sends(&e[i], e[i].send.base, 0);
+        memcpy(counts + i * test_P, e[i].send.count, bytes);
+        memcpy(displs + i * test_P, e[i].send.displ, bytes);
+        send[i] = e[i].send.base;
+    }
+    MUST(rota_exchange_start_arrays(plan, send, counts, displs));
+}
+
+/* Every other time by a request. Elements of several bytes are in arrays.c. */
+static void run_arrays(MPI_Info info, size_t bound, size_t largest,
+                       uint64_t seed)
+{
+    const MPI_Datatype types[ARRAYS] = {MPI_BYTE, MPI_BYTE};
+    int counts[ARRAYS * MOST_RANKS], displs[ARRAYS * MOST_RANKS];
+    rota_plan *plan = NULL;
+
+    MUST(rota_exchange_init_arrays(bound, ARRAYS, types, MPI_COMM_WORLD, info,
+                                   &plan));
+    for (int p = turn % leap; plan && p < N_PATTERNS; p += 2 * leap) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        exchange e[ARRAYS] = {{.seed = seed}, {.seed = seed + 1}};
+        void *recv[ARRAYS];
+        for (int i = 0; i < ARRAYS; i++) {
+            e[i].pattern = (pattern)((p + 5 * i) % N_PATTERNS);
+            e[i].largest = largest;
+        }
+        start_arrays(plan, e);
+        if (p / leap % 4 < 2)
+            MUST(rota_get_request(plan, &request));
+        MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        MUST(rota_exchange_wait_arrays(plan, recv, counts, displs));
+        for (int i = 0; i < ARRAYS; i++) {
+            check_found(&e[i], recv[i], counts + i * test_P,
+                        displs + i * test_P);
+            close_exchange(&e[i]);
+        }
+    }
+    MUST(rota_plan_free(&plan));
+}
+
 /* ---- the grid ------------------------------------------------------------ */
 
 static char name[200];
@@ -446,6 +504,7 @@ static void run_varlen(const rota_algo *algo, const char *key,
         }
         run_exchange(info, ROTA_UNBOUNDED, 700, 7);
         run_exchange(info, 64 * 200, 200, 8);
+        run_arrays(info, f % 2 ? ROTA_UNBOUNDED : 64 * 500, 200, 9);
         MPI_Info_free(&info);
     }
 }
