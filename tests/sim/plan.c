@@ -2,6 +2,7 @@
 #include "sim/plan.h"
 #include "check/check.h"
 #include "common/fakempi.h"
+#include "exec/move/accumulate.h"
 #include "exec/payload/parcels.h"
 #include "exec/payload/sized.h"
 #include "exec/transport/mailbox/mailbox.h"
@@ -15,8 +16,8 @@ enum { TEXT = 300, GUARD = 64, GUARD_BYTE = 0x5c, GAP_BYTE = 0x3a };
 
 enum { MOST = 48 }; /* elements of the largest block, but huge ones */
 
-const char *const mode_name[N_MODES] = {"fixed", "rebase", "varying",
-                                        "in_place", "exchange"};
+const char *const mode_name[N_MODES] = {
+    "fixed", "rebase", "varying", "in_place", "exchange", "units", "reverse"};
 const char *const bound_name[N_BOUNDS] = {"none", "all", "some"};
 const char *const metadata_name[ROTA_N_METADATA] = {"once", "fused",
                                                     "two_phase", "combined"};
@@ -58,19 +59,31 @@ static bool is_sparse(const spec *c)
 
 static bool varies(const spec *c)
 {
-    return c->mode == MODE_VARYING || c->mode == MODE_EXCHANGE;
+    return c->mode == MODE_VARYING || c->mode == MODE_EXCHANGE ||
+           c->mode == MODE_UNITS;
+}
+
+/* Bytes in which the counts of a run are. */
+static size_t unit_of(const spec *c, int run)
+{
+    enum { LARGEST = 7 };
+
+    return c->mode == MODE_UNITS ? 1 + mix(c->seed, (uint64_t)run) % LARGEST
+                                 : 1;
 }
 
 static size_t bytes_between(const spec *c, const layout *l, int run, int src,
                             int dst)
 {
-    const uint64_t seed = varies(c) ? mix(c->seed, (uint64_t)run) : c->seed;
+    const bool counts_vary = varies(c) && c->mode != MODE_UNITS;
+    const uint64_t seed = counts_vary ? mix(c->seed, (uint64_t)run) : c->seed;
     const size_t most =
         (1 + (size_t)(c->seed % MOST)) * (c->scale ? (size_t)c->scale : 1);
 
     if (c->mode == MODE_IN_PLACE && src > dst)
         return bytes_between(c, l, run, dst, src);
-    return pattern_bytes(c->pattern, seed, c->P, most, src, dst) * l->type.size;
+    return pattern_bytes(c->pattern, seed, c->P, most, src, dst) *
+           l->type.size * unit_of(c, run);
 }
 
 static size_t *matrix_of(const spec *c, const layout *l, int run)
@@ -124,21 +137,42 @@ static void choose_layouts(sim_plan *plan)
 
 /* ---- data ---------------------------------------------------------------- */
 
-/* Write the block that src sends to dst in a run of the plan to at. */
+/* The bytes of a reverse: no two orders give the same. */
+static char combined(char there, char came)
+{
+    return (char)(3 * there + came);
+}
+
+static int combine(const rota_operator *o, const char *from, char *into,
+                   size_t width, size_t n, ptrdiff_t step)
+{
+    (void)o;
+    for (size_t i = 0; i < n; i++, into += step)
+        for (size_t k = 0; k < width; k++)
+            into[k] = combined(into[k], *from++);
+    return MPI_SUCCESS;
+}
+
+/* Write the block that src sends to dst in a run of the plan to at; or combine it with
+ * what is there, as its receiver does. */
 static void put_block(const sim_plan *plan, int run, int src, int dst,
                       const layout *l, char *at)
 {
     const int P = plan->spec.P;
     const int iteration = plan->index * RUNS + run;
     const size_t bytes = plan->matrix[run][src * P + dst];
+    const bool combines =
+        plan->spec.mode == MODE_REVERSE && l == &plan->side[1];
 
     for (size_t i = 0; i < bytes;) {
         char *const element =
             at + (ptrdiff_t)(i / l->type.size) * l->type.extent;
         for (int k = 0; k < l->pieces; k++)
-            for (int b = 0; b < l->piece_bytes; b++)
-                element[k * l->stride + b] =
-                    (char)payload(src, dst, i++, iteration);
+            for (int b = 0; b < l->piece_bytes; b++) {
+                char *const to = &element[k * l->stride + b];
+                const char is = (char)payload(src, dst, i++, iteration);
+                *to = combines ? combined(*to, is) : is;
+            }
     }
 }
 
@@ -235,6 +269,24 @@ static size_t stated(const sim_plan *plan, int run, int src, int dst)
     return lie > 0 ? bytes + plan->side[1].type.size : bytes;
 }
 
+/* Blocks that are combined arrive in the landing. */
+static void land(sim_plan *plan, rank_plan *r)
+{
+    const int P = plan->spec.P;
+    rota_accumulation *a = r->accumulation;
+
+    if (!a && rota_accumulation_make(P, &a) != MPI_SUCCESS)
+        abort();
+    r->accumulation = a;
+    a->what = (rota_operator){.size = 1, .combine = combine};
+    r->received = (rota_types){&plan->side[1].type, NULL, 1};
+    a->types = &r->received;
+    memcpy(a->offset, r->offset + P, (size_t)P * sizeof *a->offset);
+    if (rota_accumulation_land(a, P, r->bytes + P, r->offset + P) !=
+        MPI_SUCCESS)
+        abort();
+}
+
 /* Sizes and places of the user's blocks for a run. */
 static void set_sides(sim_plan *plan, int rank, int run)
 {
@@ -256,6 +308,8 @@ static void set_sides(sim_plan *plan, int rank, int run)
         memory_make(&r->send[k], size[0]);
         memory_make(&r->recv[k], size[1]);
     }
+    if (plan->spec.mode == MODE_REVERSE)
+        land(plan, r);
 }
 
 static void expect(rank_plan *r, rota_note note, size_t size)
@@ -301,6 +355,13 @@ int sim_plan_buffer(const sim_plan *plan, int rank)
     return plan->spec.mode == MODE_REBASE && plan->rank[rank].runs > 0;
 }
 
+/* From the receive buffer to the block of rank q. */
+static ptrdiff_t received_at(const rank_plan *r, int q)
+{
+    return r->accumulation ? r->accumulation->offset[q]
+                           : r->offset[rota_dst(&r->s, q)];
+}
+
 /* Fresh data to send; junk where data will arrive. What should be there in
  * the end is written into wanted. */
 static void fill(sim_plan *plan, int rank)
@@ -322,7 +383,7 @@ static void fill(sim_plan *plan, int rank)
             !is_left_out(plan, run, q, rank) &&
             !is_withheld(plan, run, q, rank))
             put_block(plan, run, q, rank, &plan->side[1],
-                      in->wanted + r->offset[P + q]);
+                      in->wanted + received_at(r, q));
     }
     memcpy(out->wanted, out->data, out->size);
     if (plan->spec.parts) { /* sim_plan_go_on will write it */
@@ -659,6 +720,17 @@ static bool packs_in_vain(const sim_plan *plan, int rank)
            plan->rank[rank].x.program.area_bytes > 0;
 }
 
+/* As rota_accumulate_make does. */
+static void combine_blocks(rank_plan *r)
+{
+    rota_accumulation *const a = r->accumulation;
+
+    a->into = r->recv[0].data;
+    r->x.accumulation = a;
+    r->x.blocks.types[ROTA_DST] = rota_types_bytes;
+    r->x.blocks.base[ROTA_DST] = a->landing;
+}
+
 static bool reserve(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
@@ -699,6 +771,8 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         .landing = {r->landing[ROTA_RECV], r->landing[ROTA_SEND]}};
     if (plan->spec.metadata != ROTA_META_ONCE)
         r->x.sizing = &r->sizing;
+    if (r->accumulation)
+        combine_blocks(r);
     if (rota_has_parcels(&r->x))
         rota_parcels_make(&r->x);
     if (is_sparse(&plan->spec))
@@ -772,9 +846,14 @@ static void adapt(spec *c)
     }
     c->params.parcels =
         c->metadata == ROTA_META_FUSED && c->bound != BOUND_NONE;
+    if (c->mode == MODE_UNITS) {
+        c->typed = false;
+        c->bound = c->bound == BOUND_SOME ? BOUND_ALL : c->bound;
+    }
     c->lies =
         c->lies && learnt && c->mode == MODE_VARYING && c->bound != BOUND_SOME;
-    c->parts = c->parts && c->mode != MODE_IN_PLACE && !is_sparse(c);
+    c->parts = c->parts && c->mode != MODE_IN_PLACE &&
+               c->mode != MODE_REVERSE && !is_sparse(c);
     c->params.by_datatype =
         algo->by_datatype || (c->params.by_datatype && !varies(c) &&
                               (algo->params & ROTA_P_PACKING));
@@ -822,6 +901,7 @@ void sim_plan_free(sim_plan *plan)
         rank_plan *const r = &plan->rank[q];
         if (r->x.blocks.s)
             rota_exec_unbind(&r->x);
+        rota_accumulation_free(r->accumulation);
         rota_sched_free(&r->s);
         free(r->bytes);
         free(r->offset);

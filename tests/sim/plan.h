@@ -26,8 +26,13 @@ typedef enum mode {
     MODE_VARYING,  /* other sizes every run */
     MODE_IN_PLACE, /* what is sent lies in the receive buffer */
     MODE_EXCHANGE, /* other sizes every run, which receivers do not know */
+    MODE_UNITS,    /* the same counts of another unit every run */
+    MODE_REVERSE,  /* as fixed, and what comes is combined with what is there */
     N_MODES
 } mode;
+
+/* To the executor an exchange of arrays is one of bytes, and a request of MPI is a
+ * test or a wait: those are not modes. */
 
 /* Of the size of blocks, in modes with other sizes every run. */
 typedef enum bound {
@@ -83,8 +88,10 @@ typedef struct rank_plan {
     size_t *bytes;           /* [n_blocks] */
     ptrdiff_t *offset;       /* [n_blocks] */
     memory send[2], recv[2]; /* rebase swaps to the second ones */
-    char *stage;             /* in place: the plan's send buffer */
-    char *scratch_room;      /* with a guard on either side */
+    struct rota_accumulation *accumulation; /* reverse; else NULL */
+    rota_types received; /* reverse: types of the blocks that are combined */
+    char *stage;         /* in place: the plan's send buffer */
+    char *scratch_room;  /* with a guard on either side */
     rota_scratch scratch;
     rota_note note; /* what the run should report, with: */
     size_t note_size;
@@ -130,7 +137,8 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
 static inline bool sim_plan_is_persistent(const sim_plan *plan)
 {
     return plan->spec.metadata == ROTA_META_ONCE &&
-           plan->spec.mode != MODE_VARYING && plan->spec.mode != MODE_EXCHANGE;
+           plan->spec.mode != MODE_VARYING &&
+           plan->spec.mode != MODE_EXCHANGE && plan->spec.mode != MODE_UNITS;
 }
 
 /* Which of a rank's buffers its next or current run uses. */
