@@ -504,7 +504,7 @@ static void run_varlen(const rota_algo *algo, const char *key,
         }
         run_exchange(info, ROTA_UNBOUNDED, 700, 7);
         run_exchange(info, 64 * 200, 200, 8);
-        run_arrays(info, f % 2 ? ROTA_UNBOUNDED : 64 * 500, 200, 9);
+        run_arrays(info, f % 2 ? ROTA_UNBOUNDED : 64 * 500, 203, 9);
         MPI_Info_free(&info);
     }
 }
