@@ -153,8 +153,8 @@ static int combine(const rota_operator *o, const char *from, char *into,
     return MPI_SUCCESS;
 }
 
-/* Write the block that src sends to dst in a run of the plan to at; or combine it with
- * what is there, as its receiver does. */
+/* Write the block that src sends to dst in a run of the plan to at; or combine it
+ * with what is there, as its receiver does. */
 static void put_block(const sim_plan *plan, int run, int src, int dst,
                       const layout *l, char *at)
 {
