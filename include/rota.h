@@ -1497,7 +1497,9 @@ ROTA_API int rota_version(void);
  *       to end in the sender's memory of rota_mem_alloc is copied once, from
  *       there; a smaller one twice, through shared memory of the plan. Default:
  *       what the tuning says, else 8192; but 1536 for elements of a datatype and
- *       for borrowed blocks, if the node has a core for each rank.
+ *       for borrowed blocks, if the node has a core for each rank. Plans for which
+ *       no hint sets it now and then try both ways for messages of that size, from
+ *       start to start, and go the faster one ("copied_once" of a description).
  *
  *   rota_attached_from  ROTA_ATTACHED_FROM
  *       Size in bytes, 1..2^20; 2^20: never. A message of at least this size that
@@ -1506,7 +1508,7 @@ ROTA_API int rota_version(void);
  *       memory; a smaller one twice, through shared memory of the plan.
  *       Default: where a rank sends 512 KiB or more to others of its node in a start,
  *       messages of 32 KiB or more go either way, whichever the plan finds to be
- *       faster: 16 of every 1,024 starts, from the fourth on, go both ways in turn.
+ *       faster: 16 of every 1,024 starts, from the seventh on, go both ways in turn.
  *
  *   rota_progress  ROTA_PROGRESS
  *       What advances a plan once it is started. docs/guide.md has a table of

@@ -147,7 +147,8 @@ typedef struct rota_reach {
     /* Bytes from which a message in the sender's private memory is copied from
      * there by the kernel; SIZE_MAX: none is. */
     size_t attach_threshold;
-    bool contests; /* if runs find that to be faster than the pool: contest.h */
+    /* Whether runs find out if these two are faster than the pool: contest.h */
+    bool contests_arena, contests_kernel;
     /* hands: messages may be handed over, by a flag if their blocks are fixed,
      * or by parcels. lends: scratch is in this process's arena for this. Once
      * others know its address, the path frees it when they have read it, and
@@ -348,8 +349,9 @@ typedef struct rota_program {
     char *area;               /* the packing area */
     size_t area_bytes;
     /* What sends call in a run that could have gone another way: from the next start
-     * on x->contest finds out which is faster. */
-    void (*contest)(rota_exec *x);
+     * on x->contest finds out which is faster. shared: the first way is to read the
+     * message where it lies. */
+    void (*contest)(rota_exec *x, bool shared);
 
     /* What every start touches, as what follows it in rota_exec. */
     rota_step *step; /* as an array, up to end */
@@ -407,7 +409,7 @@ struct rota_exec {
     struct rota_lending
         *lending; /* memory/lending.h; NULL: blocks are sent, not lent */
     struct rota_contest
-        *contest; /* move/contest.h, of whether the kernel copies; or NULL */
+        *contest; /* move/contest.h, of how long messages go; or NULL */
 
     /* Binding makes the program. The rest is made before, where it is needed; gates
      * of varying plans later. */

@@ -15,52 +15,57 @@ typedef struct world {
     uint32_t run;
     uint32_t first[RANKS]; /* run in which the rank asks for a contest */
     int64_t now_ns;
-    int64_t ns[RANKS][2]; /* of a run, the first and second way */
+    int64_t ns[RANKS][2]; /* of a step by the pool, directly */
+    int64_t clock_ns[RANKS];
 } world;
 
-/* One run of all ranks, each of which sends to all others. Returns how many went the
- * second way. */
+/* One run of all ranks, each of which sends to all others. Returns how many went
+ * directly. */
 static int run(world *w)
 {
     int n = 0;
 
     for (int r = 0; r < RANKS; r++) {
         rota_contest *const c = &w->rank[r];
-        c->open =
-            c->open || (w->run > w->first[r] && rota_contest_opens(c, w->run));
-        if (c->open)
-            rota_contest_begin(c, w->run, w->now_ns);
-        n += c->second;
+        if (w->run > w->first[r])
+            rota_contest_begin(
+                c, w->run,
+                rota_contest_needs_time(c, w->run) ? w->clock_ns[r] : 0);
+        n += c->direct;
     }
     for (int r = 0; r < RANKS; r++)
         for (int q = 0; q < RANKS; q++)
             if (q != r && w->rank[q].votes)
-                rota_contest_note(&w->rank[r], w->rank[q].second);
+                rota_contest_note(&w->rank[r], w->rank[q].direct);
     for (int r = 0; r < RANKS; r++)
-        if (w->rank[r].open)
-            rota_contest_end(&w->rank[r],
-                             w->now_ns + w->ns[r][w->rank[r].second]);
-    w->now_ns += 1000000;
+        w->clock_ns[r] += w->ns[r][w->rank[r].direct];
     w->run++;
     return n;
 }
 
-static world make(int64_t first_ns, int64_t second_ns)
+/* Ranks of private memory ask for a contest, which goes by the pool at first, as they
+ * begin. */
+static world make(int64_t pool_ns, int64_t direct_ns)
 {
-    world w = {.now_ns = 1};
+    world w = {0};
 
     for (int r = 0; r < RANKS; r++) {
-        w.ns[r][0] = first_ns;
-        w.ns[r][1] = second_ns;
+        rota_contest_ask(&w.rank[r], false);
+        w.ns[r][0] = pool_ns;
+        w.ns[r][1] = direct_ns;
     }
     return w;
 }
 
-/* A whole contest, with the run in which all vote. */
-static void contest(world *w)
+/* A whole contest, with the run in which all vote and the next one, in which they go
+ * the way of most. Returns how many go directly. */
+static int contest(world *w)
 {
-    for (int i = 0; i <= CONTEST; i++)
-        run(w);
+    int n = 0;
+
+    for (int i = 0; i < CONTEST + 2; i++)
+        n = run(w);
+    return n;
 }
 
 static void test_faster_way_wins(void **state)
@@ -71,55 +76,88 @@ static void test_faster_way_wins(void **state)
     assert_int_equal(run(&w), 0);
     assert_false(w.rank[0].judged);
     w = make(1000, 800);
-    contest(&w);
+    assert_int_equal(contest(&w), RANKS);
     assert_true(w.rank[0].judged);
-    assert_int_equal(run(&w), RANKS);
     w = make(1000, 1200);
-    contest(&w);
+    assert_int_equal(contest(&w), 0);
     assert_true(w.rank[0].judged);
-    assert_int_equal(run(&w), 0);
 }
 
-static void test_small_difference_does_not_count(void **state)
+/* Where memory is shared, blocks are read where they lie unless that is slower. */
+static void test_shared_memory_begins_directly(void **state)
 {
-    world w = make(1000, 920);
+    static const struct {
+        int64_t pool_ns, direct_ns;
+        int n;
+    } cases[] = {{1000, 3000, 0}, {1000, 1000, RANKS}, {1000, 300, RANKS}};
 
     (void)state;
-    contest(&w);
-    assert_int_equal(run(&w), 0);
+    for (int i = 0; i < 3; i++) {
+        world w = make(cases[i].pool_ns, cases[i].direct_ns);
+        for (int r = 0; r < RANKS; r++)
+            rota_contest_ask(&w.rank[r], true);
+        assert_int_equal(run(&w), RANKS);
+        w.run = 0;
+        assert_int_equal(contest(&w), cases[i].n);
+    }
+}
+
+/* Without a clear winner all go on as they did. */
+static void test_equal_ways_stay(void **state)
+{
+    world w = make(1000, 1000);
+
+    (void)state;
+    assert_int_equal(contest(&w), 0);
+    for (int r = 0; r < RANKS; r++)
+        w.ns[r][1] = 500;
+    while (w.run < ROTA_CONTEST_EVERY)
+        run(&w);
+    assert_int_equal(contest(&w), RANKS);
+    for (int r = 0; r < RANKS; r++)
+        w.ns[r][1] = 1000;
+    while (w.run < 2 * ROTA_CONTEST_EVERY)
+        run(&w);
+    assert_int_equal(contest(&w), RANKS);
 }
 
 /* Each way as often, by all in the same run, and not every second time. */
 static void test_ways_take_turns(void **state)
 {
     world w = make(1000, 800);
-    int second = 0, repeats = 0, last = -1;
+    int direct = 0, repeats = 0, last = -1;
 
     (void)state;
     for (int i = 0; i < ROTA_CONTEST_BEFORE; i++)
-        assert_int_equal(run(&w), 0);
+        assert_int_equal(
+            run(&w), i < ROTA_CONTEST_BEFORE - ROTA_CONTEST_NEW ? 0 : RANKS);
     for (int i = 0; i < 2 * ROTA_CONTEST_TIMES; i++) {
         const int n = run(&w);
         assert_true(n == 0 || n == RANKS);
-        second += n / RANKS;
+        direct += n / RANKS;
         repeats += n == last;
         last = n;
     }
-    assert_int_equal(second, ROTA_CONTEST_TIMES);
+    assert_int_equal(direct, ROTA_CONTEST_TIMES);
     assert_true(repeats > 2);
 }
 
-/* A few runs that were disturbed do not decide. */
+/* A step that was disturbed does not decide, nor does a program that takes longer and
+ * longer between starts. */
 static void test_disturbed_runs_do_not_decide(void **state)
 {
     world w = make(1000, 800);
+    int n = 0;
 
     (void)state;
-    for (int i = 0; i <= CONTEST; i++) {
-        w.ns[0][1] = w.ns[1][1] = w.ns[2][1] = i % 6 == 3 ? 90000 : 800;
-        run(&w);
+    for (int i = 0; i < CONTEST + 2; i++) {
+        for (int r = 0; r < RANKS; r++) {
+            w.ns[r][0] = 1000 + 10 * i;
+            w.ns[r][1] = i == ROTA_CONTEST_BEFORE + 4 ? 90000 : 800 + 10 * i;
+        }
+        n = run(&w);
     }
-    assert_int_equal(run(&w), RANKS);
+    assert_int_equal(n, RANKS);
 }
 
 /* In the run of the vote each goes its own way, then all that of most. */
@@ -147,12 +185,11 @@ static void test_contests_come_again(void **state)
 
     (void)state;
     contest(&w);
-    for (int i = CONTEST + 1; i < ROTA_CONTEST_EVERY; i++)
+    while (w.run < ROTA_CONTEST_EVERY)
         assert_int_equal(run(&w), RANKS);
     for (int r = 0; r < RANKS; r++)
         w.ns[r][1] = 5000;
-    contest(&w);
-    assert_int_equal(run(&w), 0);
+    assert_int_equal(contest(&w), 0);
 }
 
 /* A rank that asks late enters a contest as the next one begins, and those that have
@@ -172,7 +209,7 @@ static void test_late_ranks_keep_in_step(void **state)
         while (!w.rank[2].judged) {
             const int n = run(&w);
             assert_true(w.run < first + 2 * ROTA_CONTEST_OFFERED);
-            assert_true(w.rank[0].second || n < RANKS);
+            assert_true(w.rank[0].direct || n < RANKS);
         }
         assert_int_equal(run(&w), RANKS);
         while (w.run < ROTA_CONTEST_EVERY)
@@ -188,13 +225,14 @@ static void test_late_ranks_keep_in_step(void **state)
 /* Whoever enters one later has not timed all its runs. */
 static void test_contests_open_as_they_begin(void **state)
 {
-    const rota_contest new = {0}, judged = {.judged = true};
-
     (void)state;
     for (uint32_t run = 0; run < 2 * ROTA_CONTEST_EVERY; run++) {
-        assert_int_equal(rota_contest_opens(&new, run),
-                         run % ROTA_CONTEST_OFFERED <= ROTA_CONTEST_BEFORE);
-        assert_int_equal(rota_contest_opens(&judged, run),
+        rota_contest new = {0}, judged = {.judged = true};
+        rota_contest_begin(&new, run, 1);
+        rota_contest_begin(&judged, run, 1);
+        assert_int_equal(new.open, run % ROTA_CONTEST_OFFERED <=
+                                       ROTA_CONTEST_BEFORE - ROTA_CONTEST_NEW);
+        assert_int_equal(judged.open,
                          run % ROTA_CONTEST_EVERY <= ROTA_CONTEST_BEFORE);
     }
 }
@@ -203,7 +241,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faster_way_wins),
-        cmocka_unit_test(test_small_difference_does_not_count),
+        cmocka_unit_test(test_shared_memory_begins_directly),
+        cmocka_unit_test(test_equal_ways_stay),
         cmocka_unit_test(test_ways_take_turns),
         cmocka_unit_test(test_disturbed_runs_do_not_decide),
         cmocka_unit_test(test_majority_decides),

@@ -143,18 +143,13 @@ static bool is_contested(const rota_exec *x)
     return x->contest && x->contest->asked;
 }
 
-/* Plans whose contest is not open are spared its step. */
 static void begin_contest(rota_exec *x)
 {
-    rota_contest *const c = x->contest;
     const uint32_t run = x->run.number / 2;
 
-    if (!c->open && rota_contest_opens(c, run)) {
-        c->open = true;
-        *x->program.end++ = (rota_step){.kind = &rota_step_contest};
-    }
-    if (c->open)
-        rota_contest_begin(c, run, rota_now_ns());
+    rota_contest_begin(x->contest, run,
+                       rota_contest_needs_time(x->contest, run) ? rota_now_ns()
+                                                                : 0);
 }
 
 static int prepare(rota_exec *x)
@@ -192,9 +187,9 @@ void rota_exec_stage_in(rota_exec *x, bool stage_in)
     choose_prepare(x);
 }
 
-static void contest(rota_exec *x)
+static void contest(rota_exec *x, bool shared)
 {
-    x->contest->asked = true;
+    rota_contest_ask(x->contest, shared);
     choose_prepare(x);
 }
 
@@ -285,7 +280,7 @@ static void write_steps(rota_exec *x, writer *w)
         *p->end++ = (rota_step){.kind = &rota_step_accumulate};
 }
 
-/* A program has at most two steps for each phase and five more, and at most as many
+/* A program has at most two steps for each phase and four more, and at most as many
  * batches as messages. */
 static int allocate(rota_exec *x)
 {
@@ -294,7 +289,7 @@ static int allocate(rota_exec *x)
     rota_program *const p = &x->program;
 
     p->step = aligned_alloc(alignof(rota_step),
-                            (2 * (size_t)x->blocks.s->n_phases + 5) *
+                            (2 * (size_t)x->blocks.s->n_phases + 4) *
                                 sizeof *p->step);
     p->end = p->step;
     p->batch = aligned_alloc(alignof(rota_batch), (n + 1) * sizeof *p->batch);

@@ -11,7 +11,6 @@ extern const rota_step_kind rota_step_collective; /* native.c */
 extern const rota_step_kind rota_step_sparse;     /* mailbox.c */
 extern const rota_step_kind rota_step_take;       /* carry.c, behind a phase */
 extern const rota_step_kind rota_step_accumulate; /* accumulate.c, the last */
-extern const rota_step_kind rota_step_contest;    /* contest.c, behind that */
 
 /* Does the step post everything when it is entered, so that MPI can carry it
  * out by itself? */

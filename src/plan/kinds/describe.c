@@ -119,14 +119,20 @@ static const char *why_apart(const rota_plan *p)
                                 : "a rank of the node cannot share memory";
 }
 
-/* Does the kernel copy? By a hint, or by what runs have found out. */
-static const char *copies_now(const rota_contest *c)
+/* Do long blocks of such memory go directly? By a hint, or by what runs have found
+ * out. c NULL: they do not find out. */
+static const char *goes_directly(const rota_contest *c, bool shared)
 {
-    return !c          ? "used"
-           : c->won    ? "used: it was faster when last tried"
-           : c->judged ? "not used: it was not faster when last tried"
-           : c->asked  ? "not used: the plan has run too seldom to try it"
-                       : "not used: no long block of private memory was sent";
+    if (!c)
+        return "used";
+    if (!c->asked || c->shared != shared)
+        return shared ? "used"
+                      : "not used: no long block of private memory was sent";
+    if (!c->judged)
+        return shared ? "used: the plan has run too seldom to try without"
+                      : "not used: the plan has run too seldom to try it";
+    return c->won ? "used: it was faster when last tried"
+                  : "not used: it was not faster when last tried";
 }
 
 /* What the kernel copies from private memory. */
@@ -139,7 +145,7 @@ static bool add_attached(cJSON *o, const rota_plan *p)
     return add_text(o, "cross_memory",
                     is_short ? "not used: blocks are short"
                     : why    ? why
-                             : copies_now(p->built.exec.contest)) &&
+                             : goes_directly(p->built.exec.contest, false)) &&
            (from == SIZE_MAX || add_number(o, "attached_from", (double)from));
 }
 
@@ -160,6 +166,8 @@ static bool add_transport(cJSON *o, const rota_plan *p)
             add_number(o, "shared_bytes", (double)facts.bytes) &&
             (facts.read_from == 0 ||
              (add_number(o, "copied_once_from", (double)facts.read_from) &&
+              add_text(o, "copied_once",
+                       goes_directly(p->built.exec.contest, true)) &&
               add_attached(o, p))));
 }
 

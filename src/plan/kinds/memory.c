@@ -106,7 +106,9 @@ static void find_thresholds(const rota_task *t, rota_reach *reach)
 
     reach->arena_threshold = (size_t)(wish > 0 ? wish : USUAL_ARENA_FROM);
     reach->attach_threshold = rota_task_attach_from(t, &unused);
-    reach->contests =
+    reach->contests_arena = t->copied_once_from == 0 && !t->kind->gathers &&
+                            t->largest >= reach->arena_threshold;
+    reach->contests_kernel =
         t->attached_from == 0 && t->largest >= reach->attach_threshold;
     reach->saving_threshold = wish > 0 || t->comm->crowded
                                   ? reach->arena_threshold

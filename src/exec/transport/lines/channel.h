@@ -87,7 +87,7 @@ struct rota_lines {
     rota_line_op *op[ROTA_N_DIRS]; /* [n messages] */
     rota_channel **touched;        /* [n_touched] touched channels */
     int n_touched;
-    rota_contest contest; /* if reach.contests */
+    rota_contest contest; /* if reach has any */
     bool hurry;           /* about to sleep: do not wait for pieces */
     size_t piece;         /* bytes of the longest piece to use */
     void *told; /* layouts of blocks for others, in the arena; or NULL */

@@ -450,7 +450,9 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
     x->path[ROTA_BY_lines] = lines;
     x->shared = reach->node;
     lines->reach = *reach;
-    x->contest = reach->contests ? &lines->contest : NULL;
+    x->contest = reach->contests_arena || reach->contests_kernel
+                     ? &lines->contest
+                     : NULL;
     rota_arena_offer_heap();
     ROTA_TRY(make_channels(x));
     for (int i = 0; i < reach->node->n; i++) {

@@ -61,16 +61,19 @@ static rota_coming coming_of(const rota_line *in, const rota_entry *e,
                                                        : ROTA_COMES_IN_PARTS;
 }
 
-/* For plans that find out which way is faster: which one does the sender say? Only
- * messages that vote go by the kernel in a run in which this rank reads votes. */
+/* For plans that find out which way is faster: which one does the sender say?
+ * Messages that go directly in a run in which this rank reads votes, vote. */
 static void note_way(const rota_exec *x, const rota_entry *e)
 {
+    const rota_reach *const reach = &rota_lines_of(x)->reach;
     const rota_entry_kind kind = rota_entry_kind_of(e);
+    const bool direct = (kind == ROTA_ENTRY_ARENA && reach->contests_arena) ||
+                        (kind == ROTA_ENTRY_PRIVATE && reach->contests_kernel);
     rota_part part;
 
     memcpy(&part, e->data, sizeof part);
-    if (kind == ROTA_ENTRY_PRIVATE || (kind == ROTA_ENTRY_PIECE && part.votes))
-        rota_contest_note(x->contest, kind == ROTA_ENTRY_PRIVATE);
+    if (direct || (kind == ROTA_ENTRY_PIECE && part.votes))
+        rota_contest_note(x->contest, direct);
 }
 
 /* The first entry is here: make room for the parts. */

@@ -125,20 +125,33 @@ static bool find_told(const rota_exec *x, const rota_line_op *op,
 _Static_assert(sizeof(rota_place) == sizeof(rota_foreign),
                "as long in entries");
 
-/* Is a long message for the kernel in this run? A plan that has one is to find out
- * which way is faster. Whether memory is readable takes a system call: it is not
- * asked for nothing. */
-static bool goes_by_kernel(rota_exec *x, rota_line_op *op, size_t body)
+/* Does a message go directly in this run that may? A plan that has one is to find out
+ * whether that is faster. */
+static bool goes_directly(rota_exec *x, rota_line_op *op, bool shared)
 {
     const rota_contest *const c = x->contest;
 
-    if ((c && c->asked && !c->second && !c->votes) ||
-        !rota_attach_is_readable(op->data.body, body))
-        return false;
-    if (c && !c->asked)
-        x->program.contest(x);
-    op->votes = c && c->votes;
-    return !c || c->second;
+    if (!c->asked)
+        x->program.contest(x, shared);
+    op->votes = c->votes;
+    return c->direct;
+}
+
+static bool goes_in_place(rota_exec *x, rota_line_op *op)
+{
+    return !rota_lines_of(x)->reach.contests_arena ||
+           goes_directly(x, op, true);
+}
+
+/* Whether memory is readable takes a system call: it is not asked for nothing. */
+static bool goes_by_kernel(rota_exec *x, rota_line_op *op, size_t body)
+{
+    const rota_contest *const c =
+        rota_lines_of(x)->reach.contests_kernel ? x->contest : NULL;
+
+    return (!c || !c->asked || c->direct || c->votes) &&
+           rota_attach_is_readable(op->data.body, body) &&
+           (!c || goes_directly(x, op, false));
 }
 
 /* How the receiver may read the message where it lies, and where that is, a
@@ -157,7 +170,7 @@ static rota_entry_kind find_readable(rota_exec *x, rota_line_op *op,
         return ROTA_ENTRY_DATA;
     if (body >= reach->arena_threshold &&
         peer_finds(op, op->data.body, body, at))
-        return ROTA_ENTRY_ARENA;
+        return goes_in_place(x, op) ? ROTA_ENTRY_ARENA : ROTA_ENTRY_DATA;
     *at = (uintptr_t)op->data.body;
     return body >= reach->attach_threshold && goes_by_kernel(x, op, body)
                ? ROTA_ENTRY_PRIVATE
