@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_commands.sh [--long] [--only REGEX] ROOT BUILD MPIEXEC...
+# check_commands.sh [--long] [--only REGEX | --without REGEX] ROOT BUILD MPIEXEC...
 #
 # Every command of README.md, CONTRIBUTING.md, docs/*.md and integrations/*/README.md
 # is run in small, with what BUILD has built, in a folder of its own: those in indented
@@ -10,16 +10,17 @@
 # is named in backquotes with some. With --long what runs on hosts of tools/cluster.sh
 # does so, if this machine permits that, and what takes more than a few seconds is
 # not left out. With --only commands that match REGEX are run, as README and docs have
-# them, and no others. Prints what is left out, and what fails. Drawings are
-# tests/check_docs.sh's.
+# them, and no others, with --without all others. Prints what is left out, and what
+# fails. Drawings are tests/check_docs.sh's.
 set -u
 export LC_ALL=C
 
-long= only=.
+long= only=. without='^$'
 while :; do
     case ${1:-} in
     --long) long=yes && shift ;;
     --only) only=${2:?} && shift 2 ;;
+    --without) without=${2:?} && shift 2 ;;
     *) break ;;
     esac
 done
@@ -52,6 +53,8 @@ s/--cases [0-9]+/--cases 20/
 s/--runs [0-9]+/--runs 1/
 s/mpi_scale [0-9 ]+/mpi_scale 10 5 10/
 s/mpi_attack --table/mpi_attack/
+/--iters/!s/rota-bench --/rota-bench --iters 2 --/g
+/fft3d .*--device/s/fft3d --/fft3d --steps 1 --rounds 1 --/
 s/ --grid [0-9x]+//
 s/fft3d --/fft3d --grid 16x16x16 --/g
 s/--points [0-9]+/--points 4096/
@@ -99,6 +102,11 @@ s/(chosen.sh)$/\1 --list/
 s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
 s/(judge\.sh).*/\1 --cases 2 --most 64/
 s/(choice\.sh)$/\1 --cases few --out choice/
+s/(choice\.sh --cases real)$/\1 --out choice/
+s/(guards\.sh) OLD NEW/\1 build build --pairs 1/
+s%^sh (tests/check_(abi|docs)\.sh) \. +([^ ]+) --write%copied \2_written \&\& sh \2_written/\1 \2_written $PWD/\3 --write%
+s|^sh tools/demo\.sh|copied demo \&\& sh demo/tools/demo.sh graph.txt|
+s|^sh (tests/events\.sh) OLD NEW|copied events \&\& cmake -S events -B events/build -DROTA_EVENTS=ON -DROTA_BUILD_TESTS=ON \&\& cmake --build events/build --parallel 2 --target mpi_events \&\& sh \1 events/build events/build 2 3|
 s/(sensitivity\.sh)$/\1 --ranks 64 --sizes 16 --out sensitivity/
 s/(equations\.sh)$/\1 --ranks 64 --out equations/
 s/(neighbors\.sh)$/\1 --ranks 64,64 --out neighbors/
@@ -133,25 +141,20 @@ cmake -S SpFFT|SpFFT by hand; integrations_spfft tries the adapter
 (cmake -S heffte|mpicxx\.mpich .*/transforms|.*\./transforms)|HeFFTe by hand; integrations_heffte tries the adapter
 cmake |project_install configures, builds and installs
 apt-get install |installs
-perf stat |needs the right to trace the kernel
 .*mpi4py-fft/transforms\.py|times; integration_mpi4py_fft tries the adapter
 sh integrations/combblas/compare\.sh|integrations_combblas, with Open MPI
 .*/petsc_forests|integrations_petsc_sf, with the MPI that PETSc is for
 pip install|project_install installs the package of Python
 (cc program\.c .*)?pkg-config |needs an installation: project_install asks it
 meson setup |project_install does it
-sh tools/(test|demo|chroot)\.sh|builds all; this test is one of those it runs
+sh tools/(test|chroot)\.sh|builds all; this test is one of those it runs
 sh tools/programs\.sh .*(FOLDER|--fetch)|programs of Debian: by hand
 sh tools/on_device\.sh|by hand; bench_on_device runs it on a device that is not there
-sh tools/site\.sh|by hand: needs mkdocs
+sh tools/site\.sh|full_site makes it
 \./configure|Open MPI itself
 export |of the commands below it
 .* --algos [^ ]*device=cuda_aware:|needs an MPI that takes memory of a device
 sh bench/figures/((scale|stock)\.sh|remake\.sh --smpi)|builds for SimGrid: bench_scale, bench_stock, bench_stock_remake, bench_scaling_remake
-sh tests/(events|check_abi)\.sh|needs two builds, or writes
-sh tests/check_docs\.sh|writes; project_docs is the same without --write
-sh bench/guards\.sh|needs two builds, and counts and times for minutes
-sh bench/figures/choice\.sh --cases real|measures for minutes
 END
 # The same for what only --long runs.
 cat >"$work/only_long" <<'END'
@@ -159,7 +162,10 @@ sh bench/instruments/(instructions|calls)\.sh|counts by valgrind
 sh bench/figures/sim_error\.sh|bench_sim_error is a part of it
 sh bench/figures/(leaders|hosts)\.sh|on hosts of tools/cluster.sh
 sh bench/faces/faces\.sh|times the languages, for seconds
-(build/tests/fuzz/fuzz_plans|mpiexec .*(mpi_attack|mpi_soak|mpi_arguments|mpi_scale)|for P )|tests with times of their own
+sh bench/guards\.sh|counts by valgrind
+sh bench/figures/choice\.sh --cases real|measures for minutes
+sh (tools/demo|tests/events)\.sh|builds
+(build/tests/fuzz/fuzz_plans|mpiexec .*(mpi_attack|mpi_soak|mpi_arguments|mpi_scale)|for P .*mpi_soak)|tests with times of their own
 END
 # Lines of indented blocks that are no commands.
 not_commands='^(find_package|target_link_libraries)\(|^ *\{?"|^numpy\.|^(import )?rota_pencil'
@@ -244,6 +250,19 @@ export MPIEXEC="$mpiexec" # for tools/cluster.sh
 for name in mpiexec.mpich mpiexec.openmpi srun; do
     ln -s mpiexec "$work/bin/$name"
 done
+# copied FOLDER: the sources, for what builds or writes.
+cat >"$work/bin/copied" <<END
+#!/bin/sh
+[ ! -d "\$1" ] || exit 0
+mkdir "\$1" && cd "$root" || exit 1
+for part in *; do
+    case \$part in
+    build*) ;;
+    *) cp -R "\$part" "$work/run/\$1/" || exit 1 ;;
+    esac
+done
+END
+chmod +x "$work/bin/copied"
 PATH=$work/bin:$build/bench:$build/src/mpi:$work/run:$PATH
 export PATH
 cd "$work/run" || exit 1
@@ -305,6 +324,9 @@ run()
     *python3*)
         python3 -c 'import numpy, mpi4py' 2>/dev/null ||
             { echo "$where: left out, no numpy or mpi4py: $1"; return; } ;;
+    perf\ *)
+        perf stat -e syscalls:sys_enter_futex true >/dev/null 2>&1 ||
+            { echo "$where: left out, no right to trace the kernel: $1"; return; } ;;
     *cuda*)
         [ -n "$fakecuda" ] || { echo "$where: left out, no stand-in of CUDA: $1"; return; }
         set -- "$1" "$fakecuda:" ;;
@@ -329,7 +351,7 @@ run()
 
 # ---- each of them -----------------------------------------------------------
 
-(cd "$root" && commands) | grep -E -- "$only" >"$work/commands"
+(cd "$root" && commands) | grep -E -- "$only" | grep -v -E -- "$without" >"$work/commands"
 cut -f 3 "$work/commands" >"$work/as_written"
 sed -E -f "$work/small" "$work/as_written" >"$work/in_small"
 [ -z "$long" ] || : >"$work/only_long"
