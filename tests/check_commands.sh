@@ -63,6 +63,7 @@ s/fft1d --memory [0-9]+/fft1d --points 4096/
 s/worst:[0-9:]+/worst:3:3/
 s/--k [0-9]/--k 3/
 s/zmodel [0-9]+/zmodel 1/
+s|examples/rules [0-9 ]+$|examples/rules 5 3 1|
 s/rota-halo [0-9]+ [0-9]+/rota-halo 8 2/
 s|examples/halo [0-9 ]+$|examples/halo 8 2 7 1|
 s/rota-dropin-cost [0-9]+/rota-dropin-cost 10/

@@ -6,8 +6,11 @@
  *
  *   RotaFacts &facts = RotaFacts::of(comm, rules);
  *   facts.send(rule, rank, block, bytes);     for each rule and rank
- *   facts.exchange();
+ *   const uint64_t all = facts.exchange(found);
  *   ... facts.received(rule, rank), facts.words(rule, rank)
+ *
+ * The sum of found over all ranks travels with the facts, in place of an
+ * MPI_Allreduce that asks whether any rank has found something new.
  *
  * Blocks lie where the program has them. What has come may be read until the next
  * exchange of as many rules on comm: it is copied once on the way from another rank,
@@ -77,9 +80,12 @@ class RotaFacts
         given_.emplace_back(block);
     }
 
-    /* Called by all ranks of comm. */
-    void exchange()
+    /* Called by all ranks of comm. value is any number of this rank, such as that of
+     * the facts that it has newly found since the last exchange. Returns the sum of
+     * all ranks. */
+    std::uint64_t exchange(std::uint64_t value = 0)
     {
+        value_ = value;
         must(rota_exchange_start_arrays_c(
             plan_, arrays_.data(), sendcounts_.data(), senddispls_.data()));
         must(rota_exchange_wait_borrow_c(plan_, blocks_.data(),
@@ -88,6 +94,7 @@ class RotaFacts
         sendcounts_.assign(sendcounts_.size(), 0);
         in_use_.swap(given_);
         given_.clear();
+        return sum_;
     }
 
     /* What rank sent for a rule, and how many words. NULL: none */
@@ -123,6 +130,8 @@ class RotaFacts
         blocks_.resize(index(rules, 0));
         must(rota_exchange_init_arrays(ROTA_UNBOUNDED, rules, types.data(),
                                        comm, MPI_INFO_NULL, &plan_));
+        must(rota_plan_set_reduction(plan_, &value_, &sum_, 1, MPI_UINT64_T,
+                                     MPI_SUM));
     }
 
     std::size_t index(int rule, int rank) const
@@ -165,6 +174,7 @@ class RotaFacts
     std::vector<MPI_Count> sendcounts_, recvcounts_; /* [rules * P] */
     std::vector<MPI_Aint> senddispls_;               /* [rules * P] */
     Blocks given_, in_use_;
+    std::uint64_t value_ = 0, sum_ = 0;
 };
 
 #endif /* SLOG_ROTA_FACTS_H */

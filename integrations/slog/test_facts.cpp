@@ -63,7 +63,12 @@ int main(int argc, char **argv)
                     block[i] = word(step, rule, rank, to, i);
                 facts.send(rule, to, block, bytes);
             }
-        facts.exchange();
+        const std::uint64_t found =
+            static_cast<std::uint64_t>(rank) + static_cast<std::uint64_t>(step);
+        const std::uint64_t ranks = static_cast<std::uint64_t>(size);
+        wrong += facts.exchange(found) !=
+                 ranks * (ranks - 1) / 2 +
+                     ranks * static_cast<std::uint64_t>(step);
         blocks.clear();
 
         for (int from = 0; from < size; from++)
