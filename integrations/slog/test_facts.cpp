@@ -66,9 +66,9 @@ int main(int argc, char **argv)
         const std::uint64_t found =
             static_cast<std::uint64_t>(rank) + static_cast<std::uint64_t>(step);
         const std::uint64_t ranks = static_cast<std::uint64_t>(size);
-        wrong += facts.exchange(found) !=
-                 ranks * (ranks - 1) / 2 +
-                     ranks * static_cast<std::uint64_t>(step);
+        wrong +=
+            facts.exchange(found) !=
+            ranks * (ranks - 1) / 2 + ranks * static_cast<std::uint64_t>(step);
         blocks.clear();
 
         for (int from = 0; from < size; from++)
