@@ -18,7 +18,8 @@ typedef struct rota_trials {
      * agree on every failure. */
     int (*make)(void *arg, int i, const rota_hints *wish);
 
-    /* Run plan i once. ns: how long it took. Collective. */
+    /* Write what is sent, run plan i once, read what came. ns: how long it took.
+     * Collective. */
     int (*run)(void *arg, int i, double *ns);
 
     /* Free everything, even if begin failed. Local. */
