@@ -101,6 +101,7 @@ measures 4 --sizes 0,100 --algos auto,mpi
 measures 8 --sizes 8,5000 --dist window:50,sparse:0.3 \
     --algos scattered:batch=2,mpi
 measures 2 --sizes 64 --dist window:0 --algos bruck_basic,bruck_zero_rotation
+measures 4 --sizes 0,5000 --mem window --algos read_bound,auto
 measures 3 --sizes 64 --algos scattered:batch=1..2+5
 measures 6 --sizes 64 --kind varying --dist uniform,fft2 \
     --algos auto,rota_mpi,copy_bound

@@ -1,6 +1,7 @@
 #include "common/runners.h"
 
 #include "common/leaders.h"
+#include "common/read_once.h"
 #include "common/sparse.h"
 #include "common/sync.h"
 #include "common/util.h"
@@ -205,6 +206,25 @@ static void copy_refresh(runner *r, const exchange *x, uint64_t stamp)
     exchange_fill_expected(x, stamp, r->source);
 }
 
+static int once_init(runner *r, const exchange *x)
+{
+    r->once = read_once_create(x);
+    return r->once ? MPI_SUCCESS : MPI_ERR_COMM;
+}
+
+static int once_run(runner *r, const exchange *x)
+{
+    read_once_run(r->once, x);
+    return MPI_SUCCESS;
+}
+
+static int once_free(runner *r)
+{
+    read_once_free(r->once);
+    r->once = NULL;
+    return MPI_SUCCESS;
+}
+
 /* Down what is sent, up what would be received. */
 static int stage_init(runner *r, const exchange *x)
 {
@@ -391,6 +411,12 @@ static const runner_ops runner_table[] = {
      .run = copy_exchange_run,
      .free = copy_free,
      .refresh = copy_refresh},
+    {.name = "read_bound",
+     .kinds = KIND_FIXED,
+     .window = true,
+     .init = once_init,
+     .run = once_run,
+     .free = once_free},
     {.name = "stage_bound",
      .kinds = KIND_FIXED | KIND_VARYING,
      .device = true,
@@ -536,6 +562,10 @@ void runners_help(FILE *out)
         "                  barrier every rank copies as many bytes as it "
         "would\n"
         "                  receive, within its own memory, with memcpy\n"
+        "  read_bound      with --mem window, on one node: a lower bound of\n"
+        "                  exchanges that copy once: every rank copies what "
+        "it\n"
+        "                  receives from where its sender has written it\n"
         "                  With --mem cuda all of these use page-locked "
         "memory\n"
         "                  of the host, which is kept, between copies from "

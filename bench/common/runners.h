@@ -51,6 +51,7 @@ struct runner {
     int *there;                /* [P] owned: where this rank's blocks go */
     struct partners *partners; /* owned: of sparse exchanges */
     struct leaders *leaders;   /* owned: of [Peng21] as published */
+    struct read_once *once;    /* owned: what must cross between cores */
 };
 
 /* Facts of a plan, the largest over all ranks; negative if not known. */

@@ -101,12 +101,10 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static double begun; /* the process, in seconds */
-
-/* Before there is a second thread: the loader itself allocates. */
+/* Before there is a second thread: the loader itself allocates, and so do sanitizers,
+ * before other functions of C may be called. */
 static void find_next(void)
 {
-    begun = seconds();
     next.malloc = early_malloc;
     next.calloc = early_calloc;
     next.realloc = early_realloc;
@@ -240,9 +238,16 @@ static const double page_takes = 2e-6, share_of_time = 1.0 / 100;
 
 static _Atomic double not_before; /* no array is shared; age of the process */
 
+static double begun; /* the program, in seconds; 0: not yet */
+
+__attribute__((constructor)) static void begin(void)
+{
+    begun = seconds();
+}
+
 static double age(void)
 {
-    return seconds() - begun;
+    return begun > 0 ? seconds() - begun : 0;
 }
 
 /* For the most bytes in use at a time, and for those made again. */

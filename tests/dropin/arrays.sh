@@ -1,0 +1,54 @@
+#!/bin/sh
+# arrays.sh RUN MPICXX MPIFORT MPIEXEC... - arrays of C++ and Fortran are shared by
+# rota-run, but not with another allocator, AddressSanitizer or valgrind.
+set -u
+run=${1:?}
+cxx=${2:?}
+fortran=${3:?}
+shift 3
+ranks=2 limit=100
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+export ROTA_MPI_AFTER=0 ROTA_SHARE=on
+
+# shared WHAT COMMAND...: how many bytes rank 0 shares of a program that works.
+shared()
+{
+    with "$@" || wrong "$what: it fails"
+    [ "$(grep -o ok "$work/out" | wc -l)" -eq "$ranks" ] || wrong "$what: no ok"
+    sed -n 's/^rota_mpi: rank 0: bytes_shared=//p' "$work/err" | grep '[1-9]'
+}
+
+"$cxx" -O1 -o "$work/new" "$here/arrays.cpp" || wrong "no program of C++"
+shared "new" "$run" "$@" "$ranks" "$work/new" >/dev/null || wrong "$what: nothing"
+
+if command -v "$fortran" >/dev/null; then
+    "$fortran" -O1 -o "$work/allocate" "$here/arrays.f90" || wrong "no Fortran"
+    shared "allocate" "$run" "$@" "$ranks" "$work/allocate" >/dev/null ||
+        wrong "$what: nothing"
+else
+    echo "left out: allocate of Fortran, there is no $fortran"
+fi
+
+other=$(ldconfig -p | sed -n 's/.*=> \(.*libjemalloc\.so\.[0-9]*\)$/\1/p')
+if [ -n "$other" ]; then
+    shared "another allocator" env LD_PRELOAD="$other" "$run" "$@" "$ranks" \
+        "$work/new" && wrong "$what: shared all the same"
+else
+    echo "left out: another allocator, there is no libjemalloc.so"
+fi
+
+if "$cxx" -fsanitize=address -o "$work/watched" "$here/arrays.cpp" 2>/dev/null; then
+    shared "AddressSanitizer" env ASAN_OPTIONS=detect_leaks=0 "$run" "$@" \
+        "$ranks" "$work/watched" && wrong "$what: shared all the same"
+else
+    echo "left out: AddressSanitizer, this compiler has none"
+fi
+
+if command -v valgrind >/dev/null; then
+    shared "valgrind" "$run" "$@" "$ranks" valgrind -q "$work/new" &&
+        wrong "$what: shared all the same"
+else
+    echo "left out: valgrind, it is not installed"
+fi
+exit 0
