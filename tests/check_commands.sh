@@ -101,9 +101,10 @@ s/(leaders\.sh).*/\1 --rounds 1 --rates 0 --sizes 16 --out leaders/
 s/(hosts\.sh).*/\1 --few/
 s/(chosen.sh)$/\1 --list/
 s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
-s/(judge\.sh).*/\1 --cases 2 --most 64/
-s/(choice\.sh)$/\1 --cases few --out choice/
-s/(choice\.sh --cases real)$/\1 --out choice/
+/judge\.sh --(left-out|table|remake)/!s/(judge\.sh).*/\1 --cases 2 --most 64/
+s/(judge\.sh --left-out).*/\1 --cases 2 --most 64 --csv choice.csv/
+s/(judge\.sh --remake)$/\1 --cases 1/
+s/(choice\.sh)$/\1 --out choice/
 s/(guards\.sh) OLD NEW/\1 build build --pairs 1/
 s%^sh (tests/check_(abi|docs)\.sh) \. +([^ ]+) --write%copied \2_written \&\& sh \2_written/\1 \2_written $PWD/\3 --write%
 s|^sh tools/demo\.sh|copied demo \&\& sh demo/tools/demo.sh graph.txt|
@@ -164,7 +165,7 @@ sh bench/figures/sim_error\.sh|bench_sim_error is a part of it
 sh bench/figures/(leaders|hosts)\.sh|on hosts of tools/cluster.sh
 sh bench/faces/faces\.sh|times the languages, for seconds
 sh bench/guards\.sh|counts by valgrind
-sh bench/figures/choice\.sh --cases real|measures for minutes
+sh bench/figures/choice\.sh|measures for minutes
 sh (tools/demo|tests/events)\.sh|builds
 (build/tests/fuzz/fuzz_plans|mpiexec .*(mpi_attack|mpi_soak|mpi_arguments|mpi_scale)|for P .*mpi_soak)|tests with times of their own
 END

@@ -135,7 +135,7 @@ static values bundles(const rota_hints *hints, const rota_algo *algo,
  * wait for the last ones: of leaders that promise the same, more are better.
  * Where sizes go first, blocks come one after another unless there is a window, as
  * the usual batch is.
- * bench/figures/choice.sh found the first factor, judge.sh the next five
+ * A grid of cases found the first factor, bench/figures/judge.sh the next five
  * (docs/choice.md): those of overlapping, which depend on the ranks of a node, with
  * seeds 9801 to 9805 and 9811 to 9815, the one for few messages with 9301 to 9305 and
  * 9401 to 9408, others with 101 to 103.
