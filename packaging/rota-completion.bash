@@ -16,8 +16,8 @@ _rota_options()
     rota-info) echo --help ;;
     rota-price)
         echo --algos --among --ranks --size --dist --seed --prices --price --node \
-            --shared --simulate --kind --known --gaps --cores --late --asking \
-            --equations \
+            --shared --simulate --kind --known --gaps --cores --late --asking --eager \
+            --match --noise --equations \
             --replay --help ;;
     rota-tune)
         echo --output --sizes --dist --kinds --quick --calibrate-only --device --runs \

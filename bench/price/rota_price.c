@@ -45,8 +45,8 @@ typedef struct options {
     int node;           /* ranks of one; 0: all */
     int domains;        /* of a node, as the machine has them */
     int cores;          /* that all ranks share; 0: each has its own */
-    int late, asking;   /* as in sim/machine.h */
-    bool shared;        /* memory within nodes */
+    int late, asking, eager, match, noise; /* as in sim/machine.h */
+    bool shared;                           /* memory within nodes */
     bool simulate, known, gaps, equations;
     rota_kind kind;
 } options;
@@ -60,6 +60,9 @@ static sim_machine machine_of(const options *o)
     m.cores = o->cores;
     m.late = o->late;
     m.asking = o->asking;
+    m.eager = o->eager;
+    m.match = o->match;
+    m.noise = o->noise;
     return m;
 }
 
@@ -731,6 +734,7 @@ static void print_usage(void)
         "                  [--simulate] [--kind KIND]\n"
         "                  [--known no] [--gaps yes] [--equations yes]\n"
         "                  [--cores N] [--late NS] [--asking BYTES]\n"
+        "                  [--eager BYTES] [--match NS] [--noise NS]\n"
         "\n"
         "Says what rank 0 has to do, send and hold in a plan for fixed\n"
         "counts, at any number of ranks, without MPI. --size is the size of\n"
@@ -777,6 +781,11 @@ static void print_usage(void)
         "without it each has its own. --late NS: ranks begin up to so many\n"
         "nanoseconds late. --asking BYTES: a longer message between nodes\n"
         "goes when its sender has asked and its receiver has answered.\n"
+        "--eager BYTES: a message by MPI of at most so many does not wait for\n"
+        "its receiver. --match NS: what MPI takes to compare a message with\n"
+        "one of those that wait for it, or a receive with a message. --noise\n"
+        "NS: by how much longer a rank takes to post a message, on average;\n"
+        "drawn by --seed.\n"
         "--equations yes: also print the time expected\n"
         "of the schedule, and what the equations of its authors say: (1) to\n"
         "(3) of [Fan22], (6) to (10) of [Peng21].\n"
@@ -906,6 +915,12 @@ static void parse_option(options *o, const char *name, char *value)
         o->late = inside_int(name, value, 0);
     else if (strcmp(name, "--asking") == 0)
         o->asking = inside_int(name, value, 1);
+    else if (strcmp(name, "--eager") == 0)
+        o->eager = inside_int(name, value, 0);
+    else if (strcmp(name, "--match") == 0)
+        o->match = inside_int(name, value, 0);
+    else if (strcmp(name, "--noise") == 0)
+        o->noise = inside_int(name, value, 0);
     else if (strcmp(name, "--shared") == 0)
         o->shared = strcmp(value, "no") != 0;
     else if (strcmp(name, "--known") == 0)
@@ -953,8 +968,10 @@ int main(int argc, char *argv[])
     if (o.kind == ROTA_SPARSE && (!o.simulate || !o.among || o.bound))
         inside_die("--kind sparse needs --simulate and --among, and has no "
                    "bound");
-    if (o.kind == ROTA_SPARSE && (o.cores || o.late || o.asking))
-        inside_die("--kind sparse has no --cores, --late or --asking");
+    if (o.kind == ROTA_SPARSE &&
+        (o.cores || o.late || o.asking || o.eager || o.match || o.noise))
+        inside_die("--kind sparse has no --cores, --late, --asking, --eager, "
+                   "--match or --noise");
     if (o.kind == ROTA_SPARSE)
         print_sparse(&o);
     else if (o.simulate)

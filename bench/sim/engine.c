@@ -25,6 +25,7 @@ typedef struct transfer {
     uint32_t m, rm; /* the sender's number and the receiver's; CELL: step */
     part part;
     sim_size size;
+    double arrived; /* eager: when it is there; 0: it waits for its receiver */
 } transfer;
 
 /* One that is posted by its sender only. */
@@ -54,6 +55,7 @@ typedef struct rank {
     uint32_t left; /* messages of the step that are not complete */
     uint32_t at;   /* receive that is waited for, or of a window the next */
     uint32_t n_pending;
+    uint32_t expects; /* receives by MPI that are posted and have not come */
     bool posted, awaits, open; /* all is posted; an event is under way; the
                                   blocks of receive at may come */
     uint32_t room;
@@ -354,6 +356,26 @@ static sim_work share(const sim *x, const transfer *f, rota_dir dir)
                       .message = dir == ROTA_SEND && !is_handed(x, f)};
 }
 
+/* Above 0 and at most 1, the same for the same number. */
+static double drawn(uint64_t state)
+{
+    state *= UINT64_C(0x9E3779B97F4A7C15);
+    state ^= state >> 32;
+    state *= UINT64_C(0xD6E8FEB86659FD93);
+    return (double)((state >> 11) + 1) * 0x1p-53;
+}
+
+/* What else a processor does while a rank posts a message by MPI. */
+static double noise(const sim *x, const transfer *f)
+{
+    if (x->m->noise <= 0)
+        return 0;
+    const uint64_t message = ((uint64_t)f->m << 2) + (uint64_t)f->part;
+    const double u = drawn(x->c->seed + ((uint64_t)f->from << 40) + message);
+
+    return -x->m->noise * log(u);
+}
+
 /* What the sender does; within the node MPI copies when the message goes. */
 static sim_work posting(const sim *x, const transfer *f)
 {
@@ -362,7 +384,7 @@ static sim_work posting(const sim *x, const transfer *f)
     const bool far = node_of(x, f->from) != node_of(x, f->to);
     const bool past = far && wire_bytes(x, f) > x->m->net.short_bytes;
     return alone(price(x, ROTA_TERM_POSTED) +
-                 (past ? x->m->net.past_short : 0));
+                 (past ? x->m->net.past_short : 0) + noise(x, f));
 }
 
 /* When rank f->from, which does so from now on, has packed and posted f. */
@@ -496,6 +518,23 @@ static void note_sent(sim *x, int r, double when)
     try_finish(x, r);
 }
 
+/* MPI compares a message with one after another of those that it may be, half of them
+ * on average. */
+static double compare_ns(const sim *x, uint32_t n)
+{
+    return x->m->match * (1 + n) / 2;
+}
+
+/* A message that comes is found among those that its receiver expects. */
+static double find_ns(sim *x, int r, bool shared)
+{
+    uint32_t *const n = &x->rank[r].expects;
+    const double ns = shared ? 0 : compare_ns(x, *n);
+
+    *n -= *n > 0 && !shared;
+    return ns;
+}
+
 static void note_came(sim *x, const transfer *f, double when)
 {
     rank *const k = &x->rank[f->to];
@@ -505,18 +544,19 @@ static void note_came(sim *x, const transfer *f, double when)
         sim_events_add(&x->events, when, f->to, CAME, f->rm);
         return;
     }
+    const double found = find_ns(x, f->to, is_shared(x, f));
     if (f->part == CELL) {
-        k->last = rota_larger(k->last, when);
+        k->last = rota_larger(k->last, when + found);
     } else {
         const uint32_t i = f->rm - phase_of(x, f->to)->msg[ROTA_RECV];
         if (f->part == HEAD && kind == SIM_WHOLE) {
-            k->head[i] = when;
+            k->head[i] = when + found;
             k->cost[i] = has_bytes(x, f) ? 0 : -1;
         } else {
             const sim_work work =
                 f->part == HEAD ? alone(cells_ns(x, f)) : unpack(x, f);
             k->came[i] = when;
-            k->cost[i] = (float)work.ns;
+            k->cost[i] = (float)(work.ns + found);
             k->moved[i] = (float)work.bytes;
         }
     }
@@ -530,15 +570,25 @@ static void tell(const sim *x, int r, rota_dir dir, int peer, double now)
         x->c->watch->posted(x->c->watch->of, r, dir, peer, now);
 }
 
-/* Receive rm is posted. */
-static void tell_receive(const sim *x, int r, uint32_t rm, double now)
+static bool comes_shared(const sim *x, int r, uint32_t rm)
 {
     const int peer = sim_rep_of(&x->t, r)->s.msgs[ROTA_RECV].msg[rm].peer;
 
+    return x->c->shared && !x->c->form.by_mpi &&
+           node_of(x, sim_peer(&x->t, r, peer)) == node_of(x, r);
+}
+
+/* Receive rm is posted. */
+static void note_receive(sim *x, int r, uint32_t rm, double now)
+{
+    const int peer = sim_rep_of(&x->t, r)->s.msgs[ROTA_RECV].msg[rm].peer;
+
+    x->rank[r].expects += !comes_shared(x, r, rm);
     tell(x, r, ROTA_RECV, sim_peer(&x->t, r, peer), now);
 }
 
-static void carry(sim *x, const transfer *f, double now)
+/* When a message is there that goes now. */
+static double travel(sim *x, const transfer *f, double now)
 {
     const double bytes = wire_bytes(x, f);
     const double when = is_shared(x, f)
@@ -552,9 +602,51 @@ static void carry(sim *x, const transfer *f, double now)
     x->result.bytes += is_handed(x, f) ? 0 : bytes;
     if (x->c->watch)
         x->c->watch->passed(x->c->watch->of, f->from, f->to, when);
+    return when;
+}
+
+static void carry(sim *x, const transfer *f, double now)
+{
+    const double when = travel(x, f, now);
+
     note_sent(x, f->from, when);
     note_came(x, f, when);
 }
+
+/* ---- messages that do not wait for their receiver ------------------------ */
+
+static bool is_eager(const sim *x, const transfer *f)
+{
+    return x->m->eager > 0 && !is_shared(x, f) &&
+           wire_bytes(x, f) <= x->m->eager;
+}
+
+/* Its receive is posted now. If it has been there before, MPI has kept it. */
+static void take_eager(sim *x, const transfer *f, double now)
+{
+    rank *const k = &x->rank[f->to];
+
+    if (now <= f->arrived) {
+        note_came(x, f, f->arrived);
+        return;
+    }
+    const double ns = compare_ns(x, k->n_pending) +
+                      wire_bytes(x, f) * price(x, ROTA_TERM_COPIED_BYTE);
+    k->t = do_work(x, f->to, rota_larger(k->t, now), alone(ns));
+    note_came(x, f, k->t);
+}
+
+static void start_eager(sim *x, transfer f, double now)
+{
+    f.arrived = travel(x, &f, now);
+    note_sent(x, f.from, now);
+    if (is_awaited(x, &f))
+        take_eager(x, &f, now);
+    else
+        suspend(x, &f);
+}
+
+/* ---- messages that ask first --------------------------------------------- */
 
 /* When a question or an answer that goes now is there: it takes no port's time, but
  * comes after the data that went before it from the one rank to the other, as in a
@@ -575,6 +667,10 @@ static bool asks(const sim *x, const transfer *f)
 /* Both ends have posted it. */
 static void deliver(sim *x, const transfer *f, double now)
 {
+    if (f->arrived > 0) {
+        take_eager(x, f, now);
+        return;
+    }
     if (!asks(x, f)) {
         carry(x, f, now);
         return;
@@ -602,7 +698,9 @@ static void carry_answered(sim *x, uint32_t i, double now)
 static void start(sim *x, const transfer *f, double now)
 {
     tell(x, f->from, ROTA_SEND, f->to, now);
-    if (is_awaited(x, f))
+    if (is_eager(x, f))
+        start_eager(x, *f, now);
+    else if (is_awaited(x, f))
         deliver(x, f, now);
     else
         suspend(x, f);
@@ -654,14 +752,6 @@ static part part_of(sim *x, int r, uint32_t rm)
     }
 }
 
-static bool comes_shared(const sim *x, int r, uint32_t rm)
-{
-    const int peer = sim_rep_of(&x->t, r)->s.msgs[ROTA_RECV].msg[rm].peer;
-
-    return x->c->shared && !x->c->form.by_mpi &&
-           node_of(x, sim_peer(&x->t, r, peer)) == node_of(x, r);
-}
-
 static void enter_whole(sim *x, int r, double now)
 {
     rank *const k = &x->rank[r];
@@ -683,7 +773,7 @@ static void enter_whole(sim *x, int r, double now)
         k->cost[m - first] = k->moved[m - first] = 0;
         k->left += comes;
         if (comes)
-            tell_receive(x, r, m, now);
+            note_receive(x, r, m, now);
     }
     k->t = do_work(x, r, now, alone(by_mpi * x->m->net.posted_receive));
     for (uint32_t m = first; pending && m < end; m++)
@@ -897,7 +987,7 @@ static void open_window(sim *x, int r, uint32_t n, double now)
             continue;
         n--;
         k->left++;
-        tell_receive(x, r, m, now);
+        note_receive(x, r, m, now);
         release(x, r, m, ALL, now);
     }
 }
@@ -939,12 +1029,15 @@ static void enter_window(sim *x, int r, double now)
     finish_window(x, r);
 }
 
-static void go_on_in_window(sim *x, int r, bool sent, double now)
+/* Message m has been sent, or has come. */
+static void go_on_in_window(sim *x, int r, bool sent, uint32_t m, double now)
 {
     rank *const k = &x->rank[r];
 
     k->left--;
     k->t = rota_larger(k->t, now);
+    if (!sent)
+        k->t = do_work(x, r, k->t, alone(find_ns(x, r, comes_shared(x, r, m))));
     if (sent && k->next != NONE)
         post_in_window(x, r, now);
     else if (!sent)
@@ -1047,7 +1140,7 @@ static void enter_flow(sim *x, int r, double now)
     }
     add_groups(x, r, ROTA_SEND, ROTA_NO_MSG);
     for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++) {
-        tell_receive(x, r, m, now);
+        note_receive(x, r, m, now);
         release(x, r, m, ALL, now);
     }
     post_ready(x, r);
@@ -1147,7 +1240,9 @@ static void come_in_flow(sim *x, int r, uint32_t m, double now)
                   .m = rep->partner[ROTA_RECV][m]};
 
     f.size = sim_message(&x->t, r, m);
-    k->t = do_work(x, r, rota_larger(k->t, now), unpack(x, &f));
+    sim_work work = unpack(x, &f);
+    work.ns += find_ns(x, r, is_shared(x, &f));
+    k->t = do_work(x, r, rota_larger(k->t, now), work);
     k->left--;
     add_groups(x, r, ROTA_RECV, m);
     for (uint32_t i = w->begin[m]; i < w->begin[m + 1]; i++)
@@ -1406,7 +1501,7 @@ static void handle(sim *x, const sim_event *e)
         try_finish(x, e->rank);
         break;
     case SENT:
-        go_on_in_window(x, e->rank, true, e->at);
+        go_on_in_window(x, e->rank, true, e->m, e->at);
         break;
     case ASKED:
         answer(x, e->m, e->at);
@@ -1418,7 +1513,7 @@ static void handle(sim *x, const sim_event *e)
         if (step_of(x, e->rank)->kind == SIM_FLOW)
             come_in_flow(x, e->rank, e->m, e->at);
         else
-            go_on_in_window(x, e->rank, false, e->at);
+            go_on_in_window(x, e->rank, false, e->m, e->at);
     }
 }
 
@@ -1493,12 +1588,7 @@ static void check_all_through(const sim *x)
 /* By how much a rank begins late: drawn by its number. */
 static double late(const sim *x, int r)
 {
-    uint64_t state = (uint64_t)r + 1;
-
-    state *= UINT64_C(0x9E3779B97F4A7C15);
-    state ^= state >> 32;
-    state *= UINT64_C(0xD6E8FEB86659FD93);
-    return x->m->late * (double)(state >> 11) * 0x1p-53;
+    return x->m->late * drawn((uint64_t)r + 1);
 }
 
 sim_result sim_run(const sim_case *c, const sim_machine *m)

@@ -50,6 +50,11 @@ typedef struct sim_machine {
     int cores;     /* that the ranks of all nodes share; 0: each has its own */
     double late;   /* ranks begin up to so many nanoseconds late */
     double asking; /* between nodes longer messages ask first; 0: none does */
+    double eager;  /* a message by MPI of at most so many bytes does not wait
+                     for its receiver, who copies it if it was there first */
+    double match; /* nanoseconds in which MPI compares a message with another */
+    double noise; /* posting a message by MPI takes so many longer on average,
+                     drawn for each from the seed of the sizes */
 } sim_machine;
 
 /* From a tuning file, or "usual" for the prices that a plan has without one.

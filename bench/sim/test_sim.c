@@ -157,6 +157,36 @@ static void questions_and_late_ranks(void **state)
     assert_true(us > 4 && us < 9);
 }
 
+/* Of two ranks with a message for each other: each is compared with itself alone; the
+ * later of two posts 1.5 times the mean late. A message that does not wait for a late
+ * receiver is copied there, in 3 us, before that posts its own. */
+static void small_messages_cost_more(void **state)
+{
+    sim_machine m = {.net = rota_machine_usual.network};
+    sim_case c = {.P = 2, .node = 1, .largest = 1000};
+    double sum = 0;
+
+    (void)state;
+    m.net.posted_receive = 0;
+    m.prices.ns[rota_term(ROTA_LINK_NET, ROTA_PER_PHASE)] = 1000;
+    m.prices.ns[rota_term(ROTA_LINK_NET, ROTA_PER_BYTE)] = 1;
+    m.match = 100;
+    near(run("spread_out", c, &m).us, 2.1);
+    m.match = 0;
+    m.noise = 1000;
+    for (c.seed = 1; c.seed <= 200; c.seed++)
+        sum += run("spread_out", c, &m).us - 2;
+    assert_true(sum > 250 && sum < 350);
+    m.noise = 0;
+    m.late = 1e6;
+    m.prices.ns[ROTA_TERM_COPIED_BYTE] = 3;
+    const double us = run("spread_out", c, &m).us;
+    m.eager = 999;
+    near(run("spread_out", c, &m).us, us);
+    m.eager = 1000;
+    near(run("spread_out", c, &m).us, us + 3);
+}
+
 /* Whoever copies from rank to rank, 4 ranks and blocks of 100 bytes: MPI, once; a
  * plan through shared memory, in and out; leaders between two nodes, what they gather
  * and scatter. Nothing else takes time. */
@@ -673,6 +703,7 @@ int main(void)
         cmocka_unit_test(memory_is_a_queue),
         cmocka_unit_test(cores_are_for_all),
         cmocka_unit_test(questions_and_late_ranks),
+        cmocka_unit_test(small_messages_cost_more),
         cmocka_unit_test(memory_is_for_all),
         cmocka_unit_test(flags_do_not_queue),
         cmocka_unit_test(sizes_take_time),
