@@ -100,7 +100,9 @@ s/(steps.sh) .*(--against mpi ).*/\1 \2--rounds 1 --sizes 64,512 --out steps/
 s/(leaders\.sh).*/\1 --rounds 1 --rates 0 --sizes 16 --out leaders/
 s/(hosts\.sh).*/\1 --few/
 s/(chosen.sh)$/\1 --list/
-s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
+s/(intervals.sh)( --samples.*|)$/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
+s/(options.sh)$/\1 --ranks 64 --machines dragonfly --sizes 16 --csv options.csv/
+s/((intervals|options).sh --remake)$/\1 --table/
 /judge\.sh --(left-out|table|remake)/!s/(judge\.sh).*/\1 --cases 2 --most 64/
 s/(judge\.sh --left-out).*/\1 --cases 2 --most 64 --csv choice.csv/
 s/(judge\.sh --remake)$/\1 --cases 1/

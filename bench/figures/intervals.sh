@@ -2,39 +2,59 @@
 # intervals.sh - what is gained by plans, over the ranges of what is not known.
 #
 #   sh bench/figures/intervals.sh [--samples N] [--machines M,...] [--sizes S,...]
-#       [--csv FILE] [--price PROGRAM] [--table]
+#       [--ranks P] [--csv FILE] [--price PROGRAM]
+#   sh bench/figures/intervals.sh --table [--check] [--csv FILE]
+#   sh bench/figures/intervals.sh --remake [--seed N] [--rows N] [--csv FILE]
 #
-# With 1,024 ranks, 32 a node, at N (default 30) machines for each file: their prices
+# With P ranks (default 1,024), 32 a node (64 on Theta), at N (default 30) machines for
+# each file: their prices
 # are a Latin hypercube of ranges.csv, which has each range with its source. A range
 # "of ns" is in nanoseconds and drawn evenly; one "of file" is in times the price of
 # the machine's file and drawn evenly in its logarithm. Prices of long messages change
 # with those of short ones, and those of the farther half of a node with the nearer.
 # For each, what a plan chooses that knows these prices, the best of the published
 # forms that are the best anywhere in sensitivity.sh or near to it, and MPICH's own
-# algorithm: one line of the CSV (default docs/intervals.csv), unless it is there.
+# algorithm, which takes too long to simulate with more than 1,024 ranks: one line of the
+# CSV (default docs/intervals.csv), unless it is there.
 # Then a table: the median, and from where to where 5 to 95 % of the gains are.
-# --table simulates nothing. Exit status: 0, 2 for a wrong command line, which also is one
-# with a machine or, with --table, a CSV that is not there, else 1.
+# --table simulates nothing; with --check it prints the lines that docs/scaling.md does
+# not have. --remake draws rows with 1,024 ranks (default 2; the seed is by default today's
+# date) and says which are not what they would be today. Exit status: 0, 2 for a wrong
+# command line, which also is one with a machine or, with --table, a CSV that is not there,
+# else 1.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
 samples=30 machines=dragonfly,torus,fattree sizes=16,64,512
-csv=docs/intervals.csv price=build/bench/rota-price table=''
+csv=docs/intervals.csv price=${ROTA_PRICE:-build/bench/rota-price} table='' check='' remake=''
+ranks=1024 seed=$(date -u +%Y%m%d) rows=2
 while [ $# -gt 0 ]; do
     case $1,${2:-} in
     --table,*)
         table=yes
         shift
         continue ;;
-    *, | --samples,*[!0-9]*) set -- --wrong x ;;
+    --check,*)
+        check=yes
+        shift
+        continue ;;
+    --remake,*)
+        remake=yes
+        shift
+        continue ;;
+    *, | --samples,*[!0-9]* | --ranks,*[!0-9]* | --seed,*[!0-9]* | --rows,*[!0-9]*)
+        set -- --wrong x ;;
     esac
     case $1 in
     --samples) samples=$2 ;;
     --machines) machines=$2 ;;
     --sizes) sizes=$2 ;;
+    --ranks) ranks=$2 ;;
     --csv) csv=$2 ;;
     --price) price=$2 ;;
+    --seed) seed=$2 ;;
+    --rows) rows=$2 ;;
     *)
         sed -n '/^#   sh/,/^#$/s/^# *//p' "$0" >&2
         exit 2 ;;
@@ -52,7 +72,9 @@ for machine in $(echo "$machines" | tr , ' '); do
     [ -r "bench/machines/$machine.json" ] ||
         wrong "--machines: there is no bench/machines/$machine.json"
 done
-[ -z "$table" ] || [ -r "$csv" ] || wrong "--table: there is no $csv"
+[ -z "$table$remake" ] || [ -r "$csv" ] || wrong "--table: there is no $csv"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
 
 published=parlogna_published:radix=32,nmpml_published:leaders=32
 for radix in 8 32; do
@@ -112,7 +134,9 @@ prices()
 # simulate SHARED ALGOS: on $machine at $changes
 simulate()
 {
-    "$price" --simulate --shared "$1" --node 32 --ranks 1024 --size "$size" \
+    node=32
+    [ "$machine" != theta ] || node=64
+    "$price" --simulate --shared "$1" --node "$node" --ranks "$ranks" --size "$size" \
         --dist uniform --prices "bench/machines/$machine.json" \
         --price "$changes" --algos "$2" </dev/null
 }
@@ -120,10 +144,14 @@ simulate()
 # one: a line of the CSV
 one()
 {
+    mpich=,mpich_scattered
+    [ "$ranks" -le 1024 ] || mpich=
+    whole=''
+    [ "$machine" != theta ] || whole=,onmpml_published:leaders=64
     {
         simulate yes chosen
-        simulate no "$published,mpich_scattered"
-    } | awk -v key="$machine,1024,$size,$sample" -v changes="$changes" '
+        simulate no "$published$whole$mpich"
+    } | awk -v key="$machine,$ranks,$size,$sample" -v mpich="${mpich:+,}" -v changes="$changes" '
         /^#/ || $1 == "algorithm" { chosen = 0; next }
         $1 == "candidate" { chosen = 1; next }
         chosen { sub(/:pieces=1$/, "", $1); plan = $1 "," $5; next }
@@ -131,10 +159,26 @@ one()
         us == "" || $4 + 0 < us { us = $4 + 0; best = $1 }
         END {
             gsub(/,/, " ", changes)
-            if (mpich == "" || plan == "") exit 1
+            if (mpich == "," || plan == "") exit 1
             print key "," plan "," best "," us "," mpich "," changes
-        }' >>"$csv"
+        }'
 }
+
+if [ -n "$remake" ]; then
+    sed 1d "$csv" | awk -F, -v seed="$seed" '
+        BEGIN { state = seed % 4294967296 }
+        {
+            for (i = 0; i < 3; i++) state = (state * 69069 + NR) % 4294967296
+            if ($2 <= 1024) print state "\t" $0
+        }' | sort -n | cut -f 2 | head -n "$rows" >"$work/had"
+    while IFS=, read -r machine ranks size sample plan us best best_us mpich_us changes; do
+        changes=$(echo "$changes" | tr ' ' ,)
+        one || exit 1
+    done <"$work/had" >"$work/now"
+    diff "$work/had" "$work/now" || exit 1
+    echo "seed $seed: $(($(wc -l <"$work/had"))) rows remade"
+    exit
+fi
 
 if [ -z "$table" ]; then
     columns=machine,P,max_bytes,sample,chosen,chosen_us,published,published_us
@@ -145,7 +189,7 @@ if [ -z "$table" ]; then
         prices "$machine" | while read -r changes; do
             sample=$((sample + 1))
             for size in $(echo "$sizes" | tr , ' '); do
-                grep -q "^$machine,1024,$size,$sample," "$csv" || one || {
+                grep -q "^$machine,$ranks,$size,$sample," "$csv" || one >>"$csv" || {
                     echo "intervals.sh: not simulated: $machine, $size bytes" >&2
                     exit 1
                 }
@@ -170,23 +214,31 @@ sed 1d "$csv" | awk -F, '
         sorted[key, what, i] = x
     }
     function say(key, what, low, high) {
+        if (!((key, what, 1) in sorted)) return " | | "
         low = quantile(key, what, 0.05)
         high = quantile(key, what, 0.95)
         return sprintf("%.2f | %.2f to %.2f | %s", quantile(key, what, 0.5), low, high,
                        low > 1 ? "faster" : high < 1 ? "slower" : "open")
     }
     {
-        key = $1 " | " $3
+        key = $1 " | " $2 " | " $3
+        sub(/1024/, "1,024", key)
+        sub(/4096/, "4,096", key)
         if (!(key in count)) order[++keys] = key
         count[key]++
         insert(key, "published", $8 / $6)
-        insert(key, "mpich", $9 / $6)
+        if ($9 != "") insert(key, "mpich", $9 / $6)
     }
     END {
-        print "| machine | S | best published over chosen | 5 to 95 % | plan is |" \
+        print "| machine | ranks | S | machines | best published over chosen | 5 to 95 % | plan is |" \
             " MPICH over chosen | 5 to 95 % | plan is |"
-        print "| --- | ---: | ---: | --- | --- | ---: | --- | --- |"
+        print "| --- | ---: | ---: | ---: | ---: | --- | --- | ---: | --- | --- |"
         for (k = 1; k <= keys; k++)
-            printf "| %s | %s | %s |\n", order[k], say(order[k], "published"),
-                say(order[k], "mpich")
-    }'
+            printf "| %s | %d | %s | %s |\n", order[k], count[order[k]],
+                say(order[k], "published"), say(order[k], "mpich")
+    }' >"$work/table"
+if [ -n "$check" ]; then
+    ! grep -vxFf docs/scaling.md "$work/table"
+else
+    cat "$work/table"
+fi

@@ -303,9 +303,12 @@ draw_made()
 case $what in
 table)
     table >"$work/table" || exit
-    [ -n "$check" ] || exec cat "$work/table"
-    grep -vxFf docs/choice.md "$work/table" || exit 0
-    exit 1 ;;
+    if [ -n "$check" ]; then
+        ! grep -vxFf docs/choice.md "$work/table"
+    else
+        cat "$work/table"
+    fi
+    exit ;;
 remake) draw_made >"$work/cases" ;;
 *) draw_cases >"$work/cases" ;;
 esac

@@ -1,10 +1,10 @@
 #!/bin/sh
 # remake.sh - are the rows of docs/simulated.csv what the simulator says today?
 #
-#   sh bench/figures/remake.sh [--seed N] [--seconds N] [--most P] [--csv FILE]
-#                              [--smpi BUILD]
+#   sh bench/figures/remake.sh [--seed N] [--seconds N] [--least P] [--most P]
+#                              [--csv FILE] [--smpi BUILD]
 #
-# Simulates rows with up to P ranks (default 256) again, in an order drawn from the
+# Simulates rows with so many ranks (default up to 256) again, in an order drawn from the
 # seed (default today's date, as YYYYMMDD), until N seconds have passed (default 40;
 # 0: all rows), and prints those that differ in any digit. With --smpi the rows are
 # those of docs/stock.csv, or with --csv of docs/scaling.csv, which scale.sh makes by
@@ -16,14 +16,15 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-seed=$(date -u +%Y%m%d) seconds=40 most=256 csv='' smpi=''
+seed=$(date -u +%Y%m%d) seconds=40 least=0 most=256 csv='' smpi=''
 while [ $# -gt 0 ]; do
     case $1,${2:-} in
-    --seed,*[!0-9]* | --seconds,*[!0-9]* | --most,*[!0-9]* | *,) set -- --wrong x ;;
+    --seed,*[!0-9]* | --seconds,*[!0-9]* | --least,*[!0-9]* | --most,*[!0-9]* | *,) set -- --wrong x ;;
     esac
     case $1 in
     --seed) seed=$2 ;;
     --seconds) seconds=$2 ;;
+    --least) least=$2 ;;
     --most) most=$2 ;;
     --csv) csv=$2 ;;
     --smpi) smpi=$2 ;;
@@ -76,8 +77,8 @@ differing()
 
 # Rows that differ by the algorithm alone are simulated together. Drawn by numbers of our
 # own: awk's rand differs from one awk to another.
-awk -F, -v most="$most" -v brief="$((seconds > 0 && together == 1))" '
-    NR > 1 && $2 <= most && $NF != "late" && !(brief && $6 > 16384)' "$csv" >"$work/rows"
+awk -F, -v least="$least" -v most="$most" -v brief="$((seconds > 0 && together == 1))" '
+    NR > 1 && $2 >= least && $2 <= most && $NF != "late" && !(brief && $6 > 16384)' "$csv" >"$work/rows"
 awk -F, -v seed="$seed" -v together="$together" '
     BEGIN { state = seed % 4294967296 }
     {

@@ -29,7 +29,7 @@ intervals()
         echo "torus,1024,16,$times,some,10,other,${times}0,400,prices"
     done
 } >"$work/csv"
-intervals 0 '| torus | 16 | 2.00 | 1.10 to 2.90 | faster | 40.00 | 40.00 to 40.00 | faster |' \
+intervals 0 '| torus | 1,024 | 16 | 3 | 2.00 | 1.10 to 2.90 | faster | 40.00 | 40.00 to 40.00 | faster |' \
     --table --csv "$work/csv"
 intervals 2 "there is no $work/none" --table --csv "$work/none"
 intervals 2 'there is no bench/machines/bogus.json' --machines torus,bogus \
