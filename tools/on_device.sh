@@ -275,7 +275,7 @@ sizes=8,64,512,4096,65536,1048576
 iters=200
 starts=20
 table_s=60
-[ -z "$quick" ] || { sizes=8,4096 iters=10 starts=2 table_s=20; }
+[ -z "$quick" ] || { sizes=8,4096 iters=3 starts=2 table_s=20; }
 
 # What tables are made with, until a part says otherwise.
 mpiexec=mpiexec.mpich
@@ -427,8 +427,8 @@ stop_mps()
 
 device_ways=auto,multi_pair:device=cuda_ipc,multi_pair:device=copy_to_cpu,mpi_naive,mpi,stage_bound,device_bound
 device_sizes=2048,4096,8192,32768,131072,524288,2097152,8388608
-grid=256x256x256 verified_grid=96x80x72
-[ -z "$quick" ] || device_sizes=2048,131072 grid=32x32x32 verified_grid=24x20x18
+grid=256x256x256 verified_grid=96x80x72 rounds=11
+[ -z "$quick" ] || device_sizes=2048,131072 grid=32x32x32 verified_grid=24x20x18 rounds=2
 
 part_gpu()
 {
@@ -438,7 +438,7 @@ part_gpu()
             "$build/examples/fft3d" --device cuda --verify --grid $verified_grid \
             --decompose $how
         step "gpu-fft3d-$how" 180 mpiexec.mpich -n 4 "$build/examples/fft3d" \
-            --device cuda --grid $grid --decompose $how --rounds 11
+            --device cuda --grid $grid --decompose $how --rounds $rounds
     done
     for P in $all_ranks; do
         ranks_fit "gpu-prices-p$P" $P && step "gpu-prices-p$P" 120 \

@@ -9,6 +9,7 @@
  * by direction.
  */
 #include "algos/algo.h"
+#include "common/quick.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -759,7 +760,8 @@ static void run_algorithm(const topology *t, const rota_algo *algo, bool brief)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    const bool brief = argc > 1 && strcmp(argv[1], "short") == 0;
+    const bool brief = (argc > 1 && strcmp(argv[1], "short") == 0) ||
+                       (test_is_quick() && test_P > 4);
     topology t;
 
     for (int which = 0; which < N_TOPOLOGIES; which++) {
