@@ -350,8 +350,13 @@ ROTA_API int rota_neighbor_alltoall_init_c(const void *sendbuf,
  * they, and are combined when all have come, in the order of ranks or of the list
  * of neighbours: so results have the same bytes in every run, whatever the
  * algorithm, and plan's send blocks may overlap one another; if a type has the same
- * bytes twice, they are combined twice, in its order. A block is combined as by
- * MPI_Reduce_local, with what has come as inbuf and what is there as inoutbuf.
+ * bytes twice, they are combined twice, in its order. Where plan's send blocks share no
+ * bytes the order does not matter: then a block from a rank of the node that travels by
+ * itself, has no gaps where it arrives and elements of 1, 2, 4, 8 or 16 bytes, is
+ * combined as it comes, from where its sender has it if that is memory of
+ * rota_mem_alloc or rota_malloc. A rank's own block is combined from where it is.
+ * rota_plan_describe says how many bytes are not copied. A block is combined as by MPI_Reduce_local, with what has come as inbuf
+ * and what is there as inoutbuf. An error of the run leaves some blocks combined.
  * It happens in the rota_wait or rota_test that completes the plan, or in another
  * call that advances plans; under rota_progress = thread also in the thread, but not
  * with an operator that MPI must apply unless the level is MPI_THREAD_MULTIPLE.
@@ -1381,7 +1386,8 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  * MPI (bytes_by_mpi). If a reduction travels with the messages, the description says
  * how many bytes a value has (reduced_bytes); if blocks are borrowed, how many bytes
  * the last start lent to ranks of the node, uncopied (lent_bytes); if they are
- * combined with what is there, how many bytes this rank combines (combined_bytes).
+ * combined with what is there, how many bytes this rank combines (combined_bytes), and
+ * how many of them are not copied to memory of the plan before (combined_uncopied).
  *
  * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
  *         object with the keys of the text; candidates are a list, and terms

@@ -67,11 +67,12 @@ typedef struct rota_makeup {
  * Where a function fails for want of memory, nothing was done, and it can be
  * called again. */
 typedef struct rota_payload {
-    bool flat;    /* the data of a send lie at body when it has begun */
-    bool bound;   /* begin needs to be called only when x is bound or rebased */
-    bool tells;   /* the receiver learns the length when the message comes */
-    bool lands;   /* it goes right to a place that collected.h finds then */
-    size_t stage; /* bytes of x->blocks.stage that put needs */
+    bool flat;  /* the data of a send lie at body when it has begun */
+    bool bound; /* begin needs to be called only when x is bound or rebased */
+    bool tells; /* the receiver learns the length when the message comes */
+    bool lands; /* it goes right to a place that collected.h finds then */
+    bool by_parts; /* a receive has no place: all of it goes through take */
+    size_t stage;  /* bytes of x->blocks.stage that put needs */
 
     /* Is this what the message holds? Does it have a place in the packing
      * area? */

@@ -696,6 +696,99 @@ static void run_overlapping(void)
     MUST(rota_plan_free(&back));
 }
 
+/* ---- without a copy ------------------------------------------------------ */
+
+static int stated(const rota_plan *plan, const char *key)
+{
+    char text[4000], quoted[40];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *const at = strstr(text, quoted);
+    return at ? atoi(at + strlen(quoted)) : -1;
+}
+
+/* As own_function, for elements of three doubles. */
+static void three_function(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    int doubles = 3 * *n;
+
+    own_function(in, inout, &doubles, type);
+}
+
+/* Blocks of n doubles, from this memory. Each is combined once, in whatever parts it
+ * comes: from memory of rota_mem_alloc or of malloc, read by the kernel or not. leaf:
+ * of the elements that are sent, MPI_DOUBLE or apart. */
+static void run_blocks(int n, double *leaves, MPI_Datatype leaf, double *roots,
+                       MPI_Datatype type, MPI_Op op, const char *from,
+                       bool straight)
+{
+    const int step = leaf == apart ? 2 : 1, own = leaf == apart ? 0 : 8 * n;
+    MPI_Info info =
+        test_info("rota_algorithm", "spread_out", "rota_attached_from", from);
+    rota_plan *plan = NULL, *back = NULL;
+
+    MUST(rota_alltoall_init(roots, n, MPI_DOUBLE, leaves, n, leaf,
+                            MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    MUST(rota_plan_init_reverse(plan, leaves, roots, type, op, info, &back));
+    CHECK(stated(back, "combined_bytes") == test_P * n * 8);
+    CHECK(stated(back, "combined_uncopied") ==
+          (straight ? (test_P - 1) * n * 8 : 0) + own);
+    for (int start = 0; start < STARTS; start++) {
+        for (int i = 0; i < test_P * n; i++) {
+            leaves[i * step] = value(test_me, i / n, i % n, start);
+            roots[i] = before(start, i);
+        }
+        MUST(rota_start(back));
+        MUST(rota_wait(back));
+        int wrong = 0;
+        for (int i = 0; i < test_P * n; i++)
+            wrong += roots[i] != combined(op == MPI_SUM ? ADDS : OWN_OP,
+                                          value(i / n, test_me, i % n, start),
+                                          before(start, i));
+        CHECK(wrong == 0);
+    }
+    MUST(rota_plan_free(&back));
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+}
+
+/* Elements of 24 bytes do not fit parts: those blocks are copied. The first double of
+ * each buffer is left out, so that elements are not aligned to 16 bytes. */
+static void run_straight(void)
+{
+    enum { LONG = 30000, SHORT = 3 };
+    const size_t all = (size_t)(2 * test_P * LONG + 1) * sizeof(double);
+    double *leaves[2], *roots[2];
+    MPI_Datatype three;
+    MPI_Op three_op;
+
+    test_case = "without a copy";
+    MPI_Op_create(three_function, 0, &three_op);
+    MPI_Type_contiguous(3, MPI_DOUBLE, &three);
+    MPI_Type_commit(&three);
+    leaves[0] = malloc(all);
+    roots[0] = malloc(all);
+    MUST(rota_mem_alloc(all, MPI_COMM_WORLD, MPI_INFO_NULL, &leaves[1]));
+    MUST(rota_mem_alloc(all, MPI_COMM_WORLD, MPI_INFO_NULL, &roots[1]));
+    for (int k = 0; k < 4; k++) {
+        double *const l = leaves[k / 2], *const r = roots[k / 2];
+        const char *const from = k % 2 ? "1" : "1048576";
+        const int n = k == 1 ? SHORT : LONG;
+        run_blocks(n, l, MPI_DOUBLE, r, MPI_DOUBLE, MPI_SUM, from, true);
+        run_blocks(n, l, apart, r, MPI_DOUBLE, MPI_SUM, from, true);
+        run_blocks(n, l + 1, MPI_DOUBLE, r + 1, MPI_DOUBLE, own_op, from, true);
+        run_blocks(n, l + 1, MPI_DOUBLE, r + 1, three, three_op, from, false);
+    }
+    MUST(rota_mem_free(&leaves[1]));
+    MUST(rota_mem_free(&roots[1]));
+    free(leaves[0]);
+    free(roots[0]);
+    MPI_Type_free(&three);
+    MPI_Op_free(&three_op);
+}
+
 /* Memory runs out on one rank while a plan is made, at every allocation in turn:
  * all ranks have a plan, or none has. */
 static void run_faults(int who, bool near)
@@ -766,6 +859,7 @@ int main(int argc, char **argv)
     run_hints();
     run_errors();
     run_overlapping();
+    run_straight();
     for (int near = 0; near < 2; near++) {
         run_faults(0, near);
         run_faults(test_P - 1, near);

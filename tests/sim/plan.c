@@ -278,7 +278,9 @@ static void land(sim_plan *plan, rank_plan *r)
     if (!a && rota_accumulation_make(P, &a) != MPI_SUCCESS)
         abort();
     r->accumulation = a;
-    a->what = (rota_operator){.size = 1, .combine = combine};
+    a->what = (rota_operator){.size = mix(plan->spec.seed, 6) % 4 ? 1 : 3,
+                              .combine = combine};
+    a->straight = a->apart = mix(plan->spec.seed, 8) % 4 > 0;
     r->received = (rota_types){&plan->side[1].type, NULL, 1};
     a->types = &r->received;
     memcpy(a->offset, r->offset + P, (size_t)P * sizeof *a->offset);

@@ -1,7 +1,9 @@
 /* accumulate.c - see accumulate.h. */
 #include "exec/move/accumulate.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Blocks in the landing are aligned for elements of any type. */
 enum { ALIGNMENT = 16 };
@@ -9,10 +11,15 @@ enum { ALIGNMENT = 16 };
 int rota_accumulation_make(int n, rota_accumulation **made)
 {
     rota_accumulation *const a = calloc(1, sizeof *a);
+    const size_t room = (size_t)n + 1;
 
-    if (a)
-        a->offset = calloc((size_t)n + 1, sizeof *a->offset);
-    if (!a || !a->offset) {
+    if (a) {
+        a->offset = calloc(room, sizeof *a->offset);
+        a->once = calloc(room, sizeof *a->once);
+        a->from = calloc(room, sizeof *a->from);
+        a->direct = calloc(room, sizeof *a->direct);
+    }
+    if (!a || !a->offset || !a->once || !a->from || !a->direct) {
         rota_accumulation_free(a);
         return rota_fail_mem("blocks that are combined");
     }
@@ -25,6 +32,9 @@ void rota_accumulation_free(rota_accumulation *a)
     if (!a)
         return;
     free(a->offset);
+    free(a->once);
+    free(a->from);
+    free(a->direct);
     free(a->landing);
     free(a->packed);
     free(a);
@@ -115,14 +125,135 @@ static int combine_block(const rota_accumulation *a, const rota_blocks *b,
                : combine_packed(a, b, type, from, into, bytes);
 }
 
+/* ---- blocks that are not copied ------------------------------------------ */
+
+/* The number of a receive block; -1: it is another. */
+static int number_of(const rota_sched *s, rota_block b)
+{
+    return rota_block_region(s, b) == ROTA_DST ? (int)rota_block_slot(s, b)
+                                               : -1;
+}
+
+/* Is it there in more than one way? From a message it may not have come before. */
+static void note_write(rota_accumulation *a, bool written[], int i)
+{
+    if (i < 0)
+        return;
+    a->once[i] = !written[i];
+    written[i] = true;
+}
+
+static void note_read(bool read[], int i)
+{
+    if (i >= 0)
+        read[i] = true;
+}
+
+static void look_at_copy(rota_accumulation *a, const rota_blocks *b,
+                         const rota_copy *k)
+{
+    const int i = number_of(b->s, k->to);
+
+    if (i >= 0 && rota_block_region(b->s, k->from) == ROTA_SRC &&
+        rota_type_is_bytes(rota_block_type(b, k->from)))
+        a->from[i] = k->from;
+}
+
+void rota_accumulation_look(rota_accumulation *a, const rota_blocks *b)
+{
+    const rota_sched *const s = b->s;
+    const rota_msgs *const in = &s->msgs[ROTA_RECV], *const out =
+                                                         &s->msgs[ROTA_SEND];
+    bool *const written = a->direct; /* not yet in use */
+
+    for (int i = 0; i < s->n_recv; i++)
+        a->from[i] = ROTA_NOT_COPIED;
+    for (uint32_t k = 0; k < in->msg[in->n].first; k++)
+        note_write(a, written, number_of(s, in->item[k]));
+    for (uint32_t c = 0; c < s->n_copies; c++) {
+        note_write(a, written, number_of(s, s->copy[c].to));
+        look_at_copy(a, b, &s->copy[c]);
+    }
+    memset(a->direct, 0, (size_t)s->n_recv * sizeof *a->direct);
+    bool *const read = a->direct;
+    for (uint32_t k = 0; k < out->msg[out->n].first; k++)
+        note_read(read, number_of(s, out->item[k]));
+    for (uint32_t c = 0; c < s->n_copies; c++)
+        note_read(read, number_of(s, s->copy[c].from));
+    for (int i = 0; i < s->n_recv; i++) {
+        a->once[i] = a->once[i] && !read[i];
+        a->direct[i] = false;
+        if (!a->once[i] || !a->straight)
+            a->from[i] = ROTA_NOT_COPIED;
+    }
+}
+
+bool rota_accumulation_spares(const rota_accumulation *a, const rota_sched *s,
+                              const rota_copy *k)
+{
+    const int i = number_of(s, k->to);
+
+    return i >= 0 && a->from[i] != ROTA_NOT_COPIED;
+}
+
+/* Are parts of a block, which begin at multiples of ALIGNMENT, whole elements? */
+static bool are_whole(const rota_accumulation *a)
+{
+    return ALIGNMENT % a->what.size == 0;
+}
+
+/* Where to combine from: MPI may want elements aligned, as they are in the landing. */
+static const char *aligned(const rota_accumulation *a, const char *from,
+                           char *landing, size_t bytes)
+{
+    if (from == landing || !rota_operator_needs_mpi(&a->what) ||
+        (uintptr_t)from % ALIGNMENT == 0)
+        return from;
+    return memcpy(landing, from, bytes);
+}
+
+int rota_accumulate_part(const rota_accumulation *a, const rota_blocks *b,
+                         int i, size_t begin, size_t end, const char *from)
+{
+    char *const landing =
+        a->landing + b->offset[rota_dst(b->s, i)] + (ptrdiff_t)begin;
+    const size_t bytes = end - begin;
+
+    if (!are_whole(a)) {
+        memcpy(landing, from, bytes);
+        return MPI_SUCCESS;
+    }
+    return a->what.combine(&a->what, aligned(a, from, landing, bytes),
+                           a->into + a->offset[i] + (ptrdiff_t)begin, bytes, 1,
+                           0);
+}
+
+/* ---- all blocks ---------------------------------------------------------- */
+
 int rota_accumulate(const rota_accumulation *a, const rota_blocks *b)
 {
     for (int i = 0; i < b->s->n_recv; i++) {
         const rota_block k = rota_dst(b->s, i);
-        if (b->bytes[k] > 0)
-            ROTA_TRY(combine_block(a, b, rota_types_at(a->types, (size_t)i),
-                                   a->landing + b->offset[k],
-                                   a->into + a->offset[i], b->bytes[k]));
+        char *const landing = a->landing + b->offset[k];
+        const char *from = landing;
+        if (b->bytes[k] == 0 || (a->direct[i] && are_whole(a)))
+            continue;
+        if (a->from[i] != ROTA_NOT_COPIED)
+            from =
+                aligned(a, rota_block_at(b, a->from[i]), landing, b->bytes[k]);
+        ROTA_TRY(combine_block(a, b, rota_types_at(a->types, (size_t)i), from,
+                               a->into + a->offset[i], b->bytes[k]));
     }
     return MPI_SUCCESS;
+}
+
+size_t rota_accumulation_straight(const rota_accumulation *a,
+                                  const rota_blocks *b)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < b->s->n_recv; i++)
+        if (a->from[i] != ROTA_NOT_COPIED || (a->direct[i] && are_whole(a)))
+            bytes += b->bytes[rota_dst(b->s, i)];
+    return bytes;
 }

@@ -1,5 +1,6 @@
 /* bind.c - binds a schedule to memory and requests. */
 #include "exec/exec.h"
+#include "exec/move/accumulate.h"
 #include "exec/move/blocks.h"
 #include "exec/payload/sized.h"
 #include "exec/run/program.h"
@@ -225,6 +226,8 @@ static int lay_out(rota_exec *x)
     place_use use;
     size_t room = 0;
 
+    if (x->accumulation)
+        rota_accumulation_look(x->accumulation, &x->blocks);
     const int err = make_place_use(x->blocks.s, &use);
     for (uint32_t p = 0; err == MPI_SUCCESS && p < x->blocks.s->n_phases; p++) {
         const size_t need = lay_out_phase(x, p, &use);

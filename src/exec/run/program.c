@@ -65,9 +65,13 @@ static void write_group(const rota_exec *x, const rota_phase *phase,
 /* ---- copies -------------------------------------------------------------- */
 
 /* Is the copy made in the run? An exchange collects its receive blocks later,
- * from where they are; a copy out of parcels notes where that is. */
+ * from where they are; a copy out of parcels notes where that is. A rank's own block
+ * may be combined from where it is. */
 static bool is_made(const rota_exec *x, const rota_copy *k)
 {
+    if (x->accumulation &&
+        rota_accumulation_spares(x->accumulation, x->blocks.s, k))
+        return false;
     return !x->counts_unknown ||
            rota_block_region(x->blocks.s, k->to) != ROTA_DST ||
            rota_block_is_shared(x->blocks.s, k->from);

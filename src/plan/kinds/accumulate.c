@@ -1,6 +1,7 @@
 /* accumulate.c - see accumulate.h. */
 #include "plan/kinds/accumulate.h"
 #include "exec/move/accumulate.h"
+#include "plan/args/overlap.h"
 
 #include <string.h>
 
@@ -53,6 +54,18 @@ int rota_accumulate_prepare(rota_task *t, MPI_Datatype type, MPI_Op op)
     return MPI_SUCCESS;
 }
 
+/* Do the blocks that are combined share no bytes? */
+static bool are_apart(const rota_problem *problem)
+{
+    rota_problem received = *problem;
+
+    received.in_place = true; /* what is sent does not matter */
+    const bool apart = rota_overlap_check(&received, true) == MPI_SUCCESS;
+    if (!apart)
+        rota_fail_clear();
+    return apart;
+}
+
 int rota_accumulate_make(rota_built *b)
 {
     const rota_task *const t = b->task;
@@ -62,6 +75,8 @@ int rota_accumulate_make(rota_built *b)
     x->accumulation->what = t->accumulate;
     x->accumulation->into = t->problem.recv.base;
     x->accumulation->types = &t->problem.recv.types;
+    x->accumulation->straight = !t->use.device;
+    x->accumulation->apart = !t->use.device && are_apart(&t->problem);
     x->blocks.types[ROTA_DST] = rota_types_bytes;
     return MPI_SUCCESS;
 }

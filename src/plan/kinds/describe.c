@@ -346,8 +346,11 @@ static bool add_work(cJSON *o, const rota_plan *p)
            (!x->carried ||
             add_number(o, "reduced_bytes", (double)p->task.reduction.bytes)) &&
            (!x->accumulation ||
-            add_number(o, "combined_bytes",
-                       (double)add_up(&p->task.problem.recv))) &&
+            (add_number(o, "combined_bytes",
+                        (double)add_up(&p->task.problem.recv)) &&
+             add_number(o, "combined_uncopied",
+                        (double)rota_accumulation_straight(x->accumulation,
+                                                           &x->blocks)))) &&
            (!x->lending ||
             add_number(o, "lent_bytes", (double)x->lending->bytes)) &&
            add_number(o, "scratch_bytes", (double)scratch) &&

@@ -234,7 +234,8 @@ static int take_told(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
     const char *const from =
         find_place(op, e) - rota_extents_of(op->source, bytes).begin;
 
-    if (rota_strided_match(rota_block_type(&x->blocks, b), op->source, bytes,
+    if (!payload_of(x, m)->by_parts &&
+        rota_strided_match(rota_block_type(&x->blocks, b), op->source, bytes,
                            &straight)) {
         rota_strided_copy(&straight, rota_block_at(&x->blocks, b), from);
         return MPI_SUCCESS;
