@@ -350,13 +350,14 @@ ROTA_API int rota_neighbor_alltoall_init_c(const void *sendbuf,
  * they, and are combined when all have come, in the order of ranks or of the list
  * of neighbours: so results have the same bytes in every run, whatever the
  * algorithm, and plan's send blocks may overlap one another; if a type has the same
- * bytes twice, they are combined twice, in its order. Where plan's send blocks share no
- * bytes the order does not matter: then a block from a rank of the node that travels by
- * itself, has no gaps where it arrives and elements of 1, 2, 4, 8 or 16 bytes, is
- * combined as it comes, from where its sender has it if that is memory of
+ * bytes twice, they are combined twice, in its order. Where plan's send blocks share
+ * no bytes the order does not matter: then a block from a rank of the node that
+ * travels by itself, has no gaps where it arrives and elements of 1, 2, 4, 8 or 16
+ * bytes, is combined as it comes, from where its sender has it if that is memory of
  * rota_mem_alloc or rota_malloc. A rank's own block is combined from where it is.
- * rota_plan_describe says how many bytes are not copied. A block is combined as by MPI_Reduce_local, with what has come as inbuf
- * and what is there as inoutbuf. An error of the run leaves some blocks combined.
+ * rota_plan_describe says how many bytes are not copied. A block is combined as by
+ * MPI_Reduce_local, with what has come as inbuf and what is there as inoutbuf. An
+ * error of the run leaves some blocks combined.
  * It happens in the rota_wait or rota_test that completes the plan, or in another
  * call that advances plans; under rota_progress = thread also in the thread, but not
  * with an operator that MPI must apply unless the level is MPI_THREAD_MULTIPLE.
@@ -1084,6 +1085,12 @@ ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
  *          may be freed after the call
  * howmany  elements of a unit, at least 1
  *
+ * A unit is of the whole plan: one number scales the sizes of all blocks alike, so
+ * that both ends of a message, and those that forward it, know them without asking.
+ * With a type for each block (rota_alltoallw_init) there is none, since types of
+ * bytes end to end differ only in their counts: make such a plan by
+ * rota_alltoallv_init, with counts in units.
+ *
  * The plan must have been made with the hint rota_largest_unit, which says how
  * many bytes a unit may have, and with types as type is; its unit is one of them
  * until this is called. All ranks must use the same unit in a start, but they
@@ -1386,8 +1393,9 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  * MPI (bytes_by_mpi). If a reduction travels with the messages, the description says
  * how many bytes a value has (reduced_bytes); if blocks are borrowed, how many bytes
  * the last start lent to ranks of the node, uncopied (lent_bytes); if they are
- * combined with what is there, how many bytes this rank combines (combined_bytes), and
- * how many of them are not copied to memory of the plan before (combined_uncopied).
+ * combined with what is there, how many bytes this rank combines (combined_bytes),
+ * and how many of them are not copied to memory of the plan before
+ * (combined_uncopied).
  *
  * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
  *         object with the keys of the text; candidates are a list, and terms
@@ -1588,8 +1596,9 @@ ROTA_API int rota_version(void);
  *       Bytes of the largest unit that rota_plan_set_unit may give a fixed plan:
  *       1..2^20. The type that the plan is made with is its first unit. Sizes
  *       are then known to both ends of a message, but not to those that forward
- *       it: algorithms that forward send them along, as in varying plans. Not
- *       for plans with a type for each block.
+ *       it: algorithms that forward send them along, as in varying plans. For
+ *       plans with a type for each block it is an error (MPI_ERR_ARG): see
+ *       rota_plan_set_unit.
  *
  *   rota_check  ROTA_CHECK
  *       on (default) or off: whether init checks that counts match across ranks

@@ -202,7 +202,8 @@ static bool are_whole(const rota_accumulation *a)
     return ALIGNMENT % a->what.size == 0;
 }
 
-/* Where to combine from: MPI may want elements aligned, as they are in the landing. */
+/* Where to combine from: MPI may want elements aligned, as they are in the landing.
+ */
 static const char *aligned(const rota_accumulation *a, const char *from,
                            char *landing, size_t bytes)
 {

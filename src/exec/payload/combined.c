@@ -1,6 +1,6 @@
 /* combined.c - one block of plain bytes that is combined with what is there, part by
- * part as it comes, from where its sender has it or the message lies: see payload.h and
- * exec/move/accumulate.h.
+ * part as it comes, from where its sender has it or the message lies: see payload.h
+ * and exec/move/accumulate.h.
  */
 #include "exec/move/accumulate.h"
 #include "exec/payload/payload.h"

@@ -136,7 +136,8 @@ static int find_unit(rota_task *t, const rota_args *args, size_t *unit)
     }
     if (args->own_types)
         return rota_fail(MPI_ERR_ARG, "rota_largest_unit is not for plans with "
-                                      "a type for each block");
+                                      "a type for each block: counts of "
+                                      "rota_alltoallv_init are in units");
     ROTA_TRY(find_element(args->recv.type, "recvtype", t->comm->dup, unit));
     if (args->send.base == MPI_IN_PLACE)
         return check_unit(t, *unit, 1);
