@@ -53,8 +53,8 @@ void rota_accumulation_look(rota_accumulation *a, const rota_blocks *b);
 bool rota_accumulation_spares(const rota_accumulation *a, const rota_sched *s,
                               const rota_copy *k);
 
-/* Bytes begin to end of block i have come, those before them earlier, and lie at from:
- * combine them, or put them in the landing if elements may be cut. */
+/* Bytes begin to end of block i have come, in order, and lie at from: combine them,
+ * or put them in the landing if elements may be cut. */
 int rota_accumulate_part(const rota_accumulation *a, const rota_blocks *b,
                          int i, size_t begin, size_t end, const char *from);
 
