@@ -171,8 +171,8 @@ if [ -n "$remake" ]; then
             for (i = 0; i < 3; i++) state = (state * 69069 + NR) % 4294967296
             if ($2 <= 1024) print state "\t" $0
         }' | sort -n | cut -f 2 | head -n "$rows" >"$work/had"
-    while IFS=, read -r machine ranks size sample plan us best best_us mpich_us changes; do
-        changes=$(echo "$changes" | tr ' ' ,)
+    while IFS=, read -r machine ranks size sample rest; do
+        changes=$(echo "${rest##*,}" | tr ' ' ,)
         one || exit 1
     done <"$work/had" >"$work/now"
     diff "$work/had" "$work/now" || exit 1

@@ -80,7 +80,14 @@ others=spread_out:intranode=shm,pairwise:intranode=shm,scattered:batch=8:intrano
 others=$others,onmpml:leaders=1:intranode=shm,onmpml:leaders=4:intranode=shm
 if [ "$what" != draw ]; then
     # hosts_* are simulated with options of their own.
-    machines=$(cd bench/machines && ls ./*.json | sed 's|^\./||; s|\.json$||; /^hosts_/d')
+    machines=''
+    for file in bench/machines/*.json; do
+        name=$(basename "$file" .json)
+        case $name in
+        hosts_*) ;;
+        *) machines="$machines $name" ;;
+        esac
+    done
     for name in linear xor mpich_pairwise scattered:batch=2 onmpml:leaders=16 \
         mpml:leaders=1 mpml:leaders=4 nmpml:leaders=1 nmpml:leaders=4 nmpml:leaders=16 \
         parlinna_staggered:radix=4 parlinna_coalesced:radix=2:batch=4 sloav; do
