@@ -13,7 +13,7 @@
 #                             under mpiexec, of bench, of the examples and of
 #                             integrations; left out where mpicc.openmpi is not
 #                             installed.
-#                             Without --full in build-openmpi-debug/: not
+#                             Without --full in build-openmpi-debug/: little
 #                             optimized and, where there is clang, by clang,
 #                             with the tests of one process
 #   clang     build-clang/    the tests of one process and a few others, with
@@ -186,7 +186,7 @@ with_openmpi()
     fi
     test_without='^(long|again|alike)$'
     stage openmpi build-openmpi-debug '^(unit|mpi|bench|examples)$' "$@" \
-        -DCMAKE_BUILD_TYPE=Debug
+        -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g1 -O1'
 }
 
 # few NAME FOLDER LABELS CMAKE-ARGUMENT...: builds all, and tests these in their
