@@ -51,4 +51,9 @@ if command -v valgrind >/dev/null; then
 else
     echo "left out: valgrind, it is not installed"
 fi
+
+ROTA_SHARE=maybe ROTA_YIELD=on "$run" true 2>"$work/err" >"$work/out"
+grep -q 'ROTA_SHARE=maybe is neither on nor off' "$work/err" ||
+    wrong "a value that nobody understands is not told"
+grep -q ROTA_YIELD "$work/err" && wrong "ROTA_YIELD=on is told"
 exit 0

@@ -11,6 +11,9 @@
  * itself tell, from the start of one to the start of the next. So now and then a plan
  * goes both ways in turn, and then the faster one.
  *
+ * Of each way there are as many runs as one needs to tell, and no test that ends when
+ * it is sure: all ranks have to change ways in the same run.
+ *
  * Runs are collective, and numbered: so all ranks that contest change ways in the
  * same run, and feel each other's. Each judges by its own runs and goes, in the
  * next run, the way that it found to be faster. Others see which one that is. So
