@@ -648,10 +648,15 @@ ROTA_API int rota_exchange_init_arrays(size_t max_block, int n,
  *
  * The arrays stay in use until the wait; with rota_exchange_wait_borrow, what a rank
  * has for itself until it is read. You may reuse the arguments at once. Local; does
- * not block. What goes to other ranks is copied to memory of the plan, which grows
- * where a start sends more than any before. Beyond some 2 MiB for a rank, an exchange
- * for each array is faster (docs/measurements.md), unless parts are borrowed. A block
- * above max_block is left out, as in rota_exchange_start.
+ * not block. A block above max_block is left out, as in rota_exchange_start.
+ *
+ * The program gathers nothing: parts lie where it has them. What goes to other ranks
+ * is copied once here, to memory of the plan, which grows where a start sends more
+ * than any before. Within a node a receiver reads a long block there: the wait copies
+ * it to the end of its arrays, or not at all (rota_exchange_wait_borrow). Shorter
+ * blocks, and those for other nodes, are copied once more, as messages. What a rank
+ * has for itself is copied by the wait alone, or not at all. rota_plan_describe says
+ * how many bytes the last start had read there (lent_bytes).
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not an exchange of
  * arrays; MPI_ERR_ARG for NULL arguments; MPI_ERR_COUNT for a negative count or one

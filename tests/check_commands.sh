@@ -69,6 +69,7 @@ s|examples/halo [0-9 ]+$|examples/halo 8 2 7 1|
 s/rota-dropin-cost [0-9]+/rota-dropin-cost 10/
 s/rota-allocator.*/rota-allocator --small 1/
 s/rota-arrays [0-9 ]+$/rota-arrays 2 4 64/
+s/(rota-arrays --blocks [0-9]) [0-9 ]+$/\1 2 8 64/
 s/rota-columns [0-9 ]+$/rota-columns 2 1 256/
 s/(rota-taken [a-z]+ [0-9]+) [0-9]+/\1 1000/
 s/(rota-taken --lives [a-z]+ [0-9]+) [0-9]+/\1 100/

@@ -1,7 +1,7 @@
 /* arrays.c - what an exchange of several arrays costs, each with counts of its own
  * that receivers do not know, as an engine for rules has in every iteration.
  *
- * usage: rota-arrays [STEPS [TUPLES...]]
+ * usage: rota-arrays [--blocks K] [STEPS [TUPLES...]]
  *
  * There are four arrays, of tuples of 8, 16, 24 and 16 bytes. Of each, a rank has up
  * to TUPLES (default 4, 64, 1,024 and 16,384) for each rank, at random. Printed are
@@ -12,11 +12,15 @@
  * at once   MPI_Alltoall of all counts, MPI_Alltoallv of what was gathered
  * plans     an exchange of Rota for each array, started together
  * arrays    one exchange of arrays
+ *
+ * --blocks: K arrays, 1 to 4, of tuples of 8 bytes, of each of which a rank has
+ * TUPLES for each rank.
  */
 #include "common/util.h"
 
 #include <rota.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +28,9 @@
 enum { ARRAYS = 4, IN_TURN = 0, AT_ONCE, PLANS, TOGETHER, FORMS };
 static const char *const names[FORMS] = {"in turn", "at once", "plans",
                                          "arrays"};
-static const int width[ARRAYS] = {8, 16, 24, 16};
+static int width[ARRAYS] = {8, 16, 24, 16};
+static int n_arrays = ARRAYS;
+static bool alike; /* all blocks have as many tuples */
 
 typedef struct work {
     int P, me, most;
@@ -52,7 +58,7 @@ static void prepare(work *w)
         *list[i] = ints + i * ARRAYS * P;
     for (size_t i = 0; i < 4; i++)
         *of_rank[i] = ints + (6 * ARRAYS + i) * P;
-    for (int a = 0; a < ARRAYS; a++) {
+    for (int a = 0; a < n_arrays; a++) {
         w->send[a] = bench_calloc(all, (size_t)width[a]);
         w->recv[a] = bench_calloc(all, (size_t)width[a]);
         tuple_bytes += (size_t)width[a];
@@ -66,7 +72,7 @@ static void prepare(work *w)
     }
     w->out = bench_calloc(all, tuple_bytes);
     w->in = bench_calloc(all, tuple_bytes);
-    bench_must(rota_exchange_init_arrays(ROTA_UNBOUNDED, ARRAYS, w->tuple,
+    bench_must(rota_exchange_init_arrays(ROTA_UNBOUNDED, n_arrays, w->tuple,
                                          MPI_COMM_WORLD, MPI_INFO_NULL,
                                          &w->arrays),
                "rota_exchange_init_arrays");
@@ -74,7 +80,7 @@ static void prepare(work *w)
 
 static void clean(work *w)
 {
-    for (int a = 0; a < ARRAYS; a++) {
+    for (int a = 0; a < n_arrays; a++) {
         bench_must(rota_plan_free(&w->plan[a]), "rota_plan_free");
         bench_must(MPI_Type_free(&w->tuple[a]), "freeing a type");
         free(w->send[a]);
@@ -89,12 +95,12 @@ static void clean(work *w)
 /* New counts, and what is sent. */
 static void fill(work *w)
 {
-    for (int k = 0; k < ARRAYS * w->P; k++) {
+    for (int k = 0; k < n_arrays * w->P; k++) {
         w->seed = w->seed * 1103515245u + 12345u;
-        w->counts[k] = (int)(w->seed >> 8) % (w->most + 1);
+        w->counts[k] = alike ? w->most : (int)(w->seed >> 8) % (w->most + 1);
         w->displs[k] = k % w->P * w->most;
     }
-    for (int a = 0; a < ARRAYS; a++)
+    for (int a = 0; a < n_arrays; a++)
         for (int q = 0; q < w->P; q++)
             memset(w->send[a] + (size_t)(w->displs[a * w->P + q] * width[a]),
                    w->me * 16 + a * 4 + q,
@@ -114,7 +120,7 @@ static int lay_out(const int counts[], int displs[], int n)
 
 static void in_turn(work *w)
 {
-    for (int a = 0; a < ARRAYS; a++) {
+    for (int a = 0; a < n_arrays; a++) {
         const int row = a * w->P;
         bench_must(MPI_Alltoall(w->counts + row, 1, MPI_INT, w->came + row, 1,
                                 MPI_INT, MPI_COMM_WORLD),
@@ -135,11 +141,11 @@ static void gather(work *w)
 
     for (int q = 0; q < w->P; q++) {
         w->at[q] = (int)(to - w->out);
-        for (int a = 0; a < ARRAYS; a++) {
+        for (int a = 0; a < n_arrays; a++) {
             const int k = a * w->P + q, bytes = w->counts[k] * width[a];
             memcpy(to, w->send[a] + (size_t)(w->displs[k] * width[a]),
                    (size_t)bytes);
-            w->by_rank[q * ARRAYS + a] = w->counts[k];
+            w->by_rank[q * n_arrays + a] = w->counts[k];
             to += bytes;
         }
         w->bytes[q] = (int)(to - w->out) - w->at[q];
@@ -151,28 +157,29 @@ static void scatter(work *w)
     const char *from = w->in;
     char *to[ARRAYS];
 
-    for (int a = 0; a < ARRAYS; a++)
+    for (int a = 0; a < n_arrays; a++)
         to[a] = w->found[a] = w->recv[a];
     for (int q = 0; q < w->P; q++)
-        for (int a = 0; a < ARRAYS; a++) {
-            const size_t bytes = (size_t)(w->there[q * ARRAYS + a] * width[a]);
+        for (int a = 0; a < n_arrays; a++) {
+            const size_t bytes =
+                (size_t)(w->there[q * n_arrays + a] * width[a]);
             memcpy(to[a], from, bytes);
             to[a] += bytes;
             from += bytes;
-            w->came[a * w->P + q] = w->there[q * ARRAYS + a];
+            w->came[a * w->P + q] = w->there[q * n_arrays + a];
         }
 }
 
 static void at_once(work *w)
 {
     gather(w);
-    bench_must(MPI_Alltoall(w->by_rank, ARRAYS, MPI_INT, w->there, ARRAYS,
+    bench_must(MPI_Alltoall(w->by_rank, n_arrays, MPI_INT, w->there, n_arrays,
                             MPI_INT, MPI_COMM_WORLD),
                "MPI_Alltoall");
     for (int q = 0; q < w->P; q++) {
         w->in_bytes[q] = 0;
-        for (int a = 0; a < ARRAYS; a++)
-            w->in_bytes[q] += w->there[q * ARRAYS + a] * width[a];
+        for (int a = 0; a < n_arrays; a++)
+            w->in_bytes[q] += w->there[q * n_arrays + a] * width[a];
     }
     lay_out(w->in_bytes, w->in_at, w->P);
     bench_must(MPI_Alltoallv(w->out, w->bytes, w->at, MPI_BYTE, w->in,
@@ -183,12 +190,12 @@ static void at_once(work *w)
 
 static void by_plans(work *w)
 {
-    for (int a = 0; a < ARRAYS; a++)
+    for (int a = 0; a < n_arrays; a++)
         bench_must(rota_exchange_start(w->plan[a], w->send[a],
                                        w->counts + a * w->P,
                                        w->displs + a * w->P),
                    "rota_exchange_start");
-    for (int a = 0; a < ARRAYS; a++)
+    for (int a = 0; a < n_arrays; a++)
         bench_must(rota_exchange_wait(w->plan[a], &w->found[a],
                                       w->came + a * w->P, w->places + a * w->P),
                    "rota_exchange_wait");
@@ -208,7 +215,7 @@ static void together(work *w)
 /* The first and the last byte from each rank. */
 static void check(const work *w)
 {
-    for (int a = 0; a < ARRAYS; a++) {
+    for (int a = 0; a < n_arrays; a++) {
         const char *from = w->found[a];
         for (int q = 0; q < w->P; q++) {
             const int bytes = w->came[a * w->P + q] * width[a];
@@ -261,6 +268,14 @@ static void compare_forms(work *w, int steps)
 int main(int argc, char **argv)
 {
     static const int usual[] = {4, 64, 1024, 16384};
+    if (argc > 2 && strcmp(argv[1], "--blocks") == 0) {
+        n_arrays = atoi(argv[2]);
+        alike = true;
+        for (int a = 0; a < ARRAYS; a++)
+            width[a] = 8;
+        argc -= 2;
+        argv += 2;
+    }
     const int steps = argc > 1 ? atoi(argv[1]) : 201;
     const int n = argc > 2 ? argc - 2 : (int)(sizeof usual / sizeof *usual);
     int me, P;
@@ -271,6 +286,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &P);
     if (steps < 1)
         bench_die("STEPS is not at least 1");
+    if (n_arrays < 1 || n_arrays > ARRAYS)
+        bench_die("K is not 1 to 4");
     if (me == 0)
         printf("tuples at most, and us of each form\n");
     for (int i = 0; i < n; i++) {

@@ -366,6 +366,71 @@ static void own_left(void)
     free(counts);
 }
 
+/* ---- copies -------------------------------------------------------------- */
+
+static long lent_bytes(const rota_plan *plan)
+{
+    char text[8192];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    const char *const found = strstr(text, "\"lent_bytes\":");
+    return found ? strtol(strchr(found, ':') + 1, NULL, 10) : -1;
+}
+
+/* A start sends n doubles and n bytes to each rank. Returns the bytes that ranks of
+ * the node read where the start has copied them. This rank's own parts, which nobody
+ * copies, are where the program has them. */
+static long lend(rota_plan *plan, const char *send, int n)
+{
+    const int P = test_P;
+    const void *const arrays[] = {send, send};
+    int *const counts = calloc(4 * (size_t)P, sizeof *counts);
+    const void **const part = calloc(2 * (size_t)P, sizeof *part);
+
+    for (int k = 0; k < 2 * P; k++) {
+        counts[k] = n;
+        counts[2 * P + k] = 1;
+    }
+    MUST(rota_exchange_start_arrays(plan, arrays, counts, counts + 2 * P));
+    MUST(rota_exchange_wait_borrow(plan, part, NULL));
+    CHECK(part[test_me] == (const void *)(send + sizeof(double)));
+    CHECK(part[P + test_me] == (const void *)(send + 1));
+    for (int q = 0; q < P; q++)
+        CHECK(memcmp(part[q], send + sizeof(double), sizeof(double)) == 0);
+    free(counts);
+    free((void *)part);
+    return lent_bytes(plan);
+}
+
+/* Long blocks are copied by their senders alone, once others have mapped the memory;
+ * short ones are messages, as is all between nodes. */
+static void is_lent(void)
+{
+    enum { LONG = 5000, SHORT = 2, COUNTS = 2 * 8 };
+    const long others = test_P - 1;
+    MPI_Info p2p = test_info("rota_intranode", "p2p", NULL, NULL);
+    char *const send = calloc(LONG + 1, sizeof(double));
+    const MPI_Datatype types[] = {MPI_DOUBLE, MPI_BYTE};
+    rota_plan *plan;
+
+    test_case = "is lent";
+    MUST(rota_exchange_init_arrays(ROTA_UNBOUNDED, 2, types, MPI_COMM_WORLD,
+                                   MPI_INFO_NULL, &plan));
+    CHECK(lend(plan, send, SHORT) == 0);
+    for (int k = 0; k < 3; k++)
+        lend(plan, send, LONG);
+    for (int k = 0; k < 3; k++)
+        CHECK(lend(plan, send, LONG) == others * (COUNTS + 9 * LONG));
+    MUST(rota_plan_free(&plan));
+    MUST(rota_exchange_init_arrays(ROTA_UNBOUNDED, 2, types, MPI_COMM_WORLD,
+                                   p2p, &plan));
+    CHECK(lend(plan, send, LONG) == 0);
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&p2p);
+    free(send);
+}
+
 /* Arguments of making a plan, wrong on all ranks or on one. */
 static void errors_of_init(void)
 {
@@ -489,6 +554,7 @@ int main(int argc, char **argv)
     above_bound();
     at_bound();
     own_left();
+    is_lent();
     errors();
     return test_end();
 }
