@@ -44,7 +44,7 @@ case_counts()
 case_borrowed()
 {
     expected=
-    for ranks in $(all_ranks 8); do
+    for ranks in 1 2 3 4 5 6 7 8; do
         succeeds "$ranks" --k 1 --program worst:5:4 --exchange borrowed
         has ', 1,024 of them of the innermost function' || complain "$ran: states"
         found=$(grep -E '^(states|values|iterations|facts|fingerprint)' \

@@ -61,13 +61,6 @@ fails()
     has "$text" || complain "$ran: no text \"$text\""
 }
 
-# all_ranks MOST: from 1; in the short form fewer above 3, of both parities.
-all_ranks()
-{
-    [ -z "${ROTA_TEST_QUICK+set}" ] || { echo 1 2 3 $(($1 - 1)) "$1"; return; }
-    seq "$1"
-}
-
 # A file from the arguments of printf.
 file()
 {

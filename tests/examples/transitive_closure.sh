@@ -102,7 +102,7 @@ make_star()
 case_borrowed()
 {
     make_star
-    for ranks in $(all_ranks 8); do
+    for ranks in 1 2 3 4 5 6 7 8; do
         succeeds "$ranks" --exchange borrowed --expect 43900 \
             --generate grid:5x60
         succeeds "$ranks" --exchange borrowed --expect 128143 --rounds 2 \

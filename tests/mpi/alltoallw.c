@@ -643,9 +643,7 @@ int main(int argc, char **argv)
     int cases, option;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    cases = !test_is_quick() ? CASES
-            : test_P <= 4    ? QUICK_CASES
-                             : QUICK_CASES / 2;
+    cases = test_is_quick() ? QUICK_CASES : CASES;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == 's')
             first = strtoull(optarg, NULL, 10);

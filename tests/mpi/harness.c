@@ -1,8 +1,6 @@
 /* harness.c - see harness.h. */
 #include "harness.h"
 
-#include "common/quick.h"
-
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -184,14 +182,6 @@ int test_max(int value)
         value = theirs > value ? theirs : value;
     }
     return value;
-}
-
-bool test_takes_next(void)
-{
-    static int cases;
-
-    cases++;
-    return !test_is_quick() || test_P <= 4 || cases % 2 == test_P / 2 % 2;
 }
 
 int test_end(void)

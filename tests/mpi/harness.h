@@ -4,7 +4,6 @@
 
 #include <mpi.h>
 #include <rota.h>
-#include <stdbool.h>
 
 extern int test_P, test_me;
 extern const char *test_case; /* named in every failure */
@@ -51,10 +50,6 @@ void test_stand_still(long us);
 
 /* The largest value of all ranks, which wait for each other likewise. */
 int test_max(int value);
-
-/* Is the next case of a grid taken? The short form takes one in two where more than
- * four ranks share the cores: on 5 ranks those that it leaves out on 7. */
-bool test_takes_next(void);
 
 /* Add failures over all ranks, finalise, and return the exit status. */
 int test_end(void);

@@ -569,7 +569,7 @@ int main(int argc, char *argv[])
     steps(1000); /* MPI and the library take what they keep */
     const sample first = take_sample();
     const size_t before = in_use();
-    steps(test_is_slow() ? 10000 : test_is_quick() ? 20000 : 1000000);
+    steps(test_is_quick() || test_is_slow() ? 40000 : 1000000);
     check_left(&first);
     CHECK(in_use() <= before + FOR_SHORT);
     CHECK(holds(early, LONG, 1));

@@ -9,7 +9,6 @@
  * by direction.
  */
 #include "algos/algo.h"
-#include "common/quick.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -743,8 +742,6 @@ static void run_algorithm(const topology *t, const rota_algo *algo, bool brief)
     char hint[80];
 
     for (int i = 0; i < 3; i++) {
-        if (!test_takes_next())
-            continue;
         MPI_Info info =
             test_info("rota_algorithm", algo->name, "rota_intranode", ways[i]);
         if (algo->nodes)
@@ -760,8 +757,7 @@ static void run_algorithm(const topology *t, const rota_algo *algo, bool brief)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    const bool brief = (argc > 1 && strcmp(argv[1], "short") == 0) ||
-                       (test_is_quick() && test_P > 4);
+    const bool brief = argc > 1 && strcmp(argv[1], "short") == 0;
     topology t;
 
     for (int which = 0; which < N_TOPOLOGIES; which++) {

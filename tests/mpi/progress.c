@@ -12,7 +12,6 @@
  * leave where they are: in a call of MPI, asleep, or busy. Where nothing moves
  * messages on meanwhile, that is for ever.
  */
-#include "common/quick.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -286,11 +285,11 @@ static void many(void)
 /* Ranks start again while their threads are still at work for the others. */
 static void in_turns(void)
 {
-    const int n_rounds = test_is_quick() ? 100 : 300;
+    enum { ROUNDS = 300 };
     job j = open_job(FIXED, "spread_out", 150000);
 
     test_case = "in turns";
-    for (int i = 0; i < n_rounds; i++) {
+    for (int i = 0; i < ROUNDS; i++) {
         const struct timespec nap = {
             .tv_nsec =
                 (long)(test_hash((uint64_t)(i * 8 + test_me)) % 2000000)};

@@ -39,7 +39,7 @@
 
 enum {
     SECONDS = 30,
-    QUICK_SECONDS = 4,
+    QUICK_SECONDS = 6,
     ROUNDS = 30,
     PLANS = 10,
     COMMS = 2,

@@ -461,9 +461,7 @@ int main(int argc, char **argv)
         const rota_algo *const algo = rota_algo_table[a];
         for (int from = 0; from < N_TYPES && !algo->uniform; from++)
             for (int to = 0; to < N_TYPES; to++)
-                /* The short form: each pair on 2 ranks or on 3. */
-                if (!test_is_quick() || (a + from + to + test_P) % 2 == 0)
-                    run(algo, from, to);
+                run(algo, from, to);
         for (int which = 0; which < 7; which++) {
             run_in_place(algo, which);
             if (!algo->uniform)

@@ -20,7 +20,6 @@
 #include "exec/transport/lines/lines.h"
 #include "pattern.h"
 #include "plan/kinds/parts.h"
-#include "quick.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -455,9 +454,7 @@ static void *live(void *arg)
         r->of[q] = q;
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         open_job(r, &jobs[i]);
-        const int n_runs =
-            test_is_quick() ? (jobs[i].runs + 1) / 2 : jobs[i].runs;
-        for (int run = 0; run < n_runs; run++) {
+        for (int run = 0; run < jobs[i].runs; run++) {
             fill(r, &jobs[i], run);
             if (jobs[i].parts)
                 run_by_parts(r, run);

@@ -271,7 +271,7 @@ static bool is_wrong(const machine *on, double gain)
 
 static void test_verdicts_are_right(void **state)
 {
-    const int times = test_is_quick() ? 125 : 1000;
+    const int times = test_is_quick() ? 250 : 1000;
     const double gain[] = {1.2, 1 / 1.2};
     int n = 0, all_wrong = 0;
 
@@ -398,7 +398,7 @@ static void relate(series *s)
 
 static void test_recorded_verdicts_are_right(void **state)
 {
-    const int times = test_is_quick() ? 125 : 1000;
+    const int times = test_is_quick() ? 250 : 1000;
     int n = 0, all_wrong = 0;
 
     (void)state;
