@@ -31,7 +31,7 @@ mpich_scattered multi_pair nmpml onmpml \
 padded_alltoall padded_bruck pairwise parlinna_coalesced \
 parlinna_coalesced_published parlinna_logarithmic parlinna_staggered \
 parlinna_staggered_published parlogna parlogna_published scattered \
-shared_leaders shared_leaders_overlapped sloav \
+shared_leaders shared_leaders_grid shared_leaders_overlapped sloav \
 spread_out two_phase_bruck xor"
 
 _rota()

@@ -506,6 +506,105 @@ static formula_cost shared_leaders_overlapped(const part *p)
     return c;
 }
 
+/* ---- leaders in a grid of nodes ------------------------------------------ */
+
+/* Short steps 1 to width - 1, long ones 1 to rows - 1; step i is leader i mod n's.
+ * Where nodes form no grid, the algorithm is shared_leaders. */
+typedef struct grid {
+    leaders l;
+    int N, width, rows;
+} grid;
+
+static bool is_grid(const part *p)
+{
+    return rota_topo_even(p->t) && p->t->n_nodes >= 4;
+}
+
+static grid grid_of(const part *p)
+{
+    grid g = {.l = leaders_of(p, p->params->leaders, true), .N = p->t->n_nodes};
+
+    while (g.width * g.width < g.N)
+        g.width++;
+    g.rows = (g.N - 1) / g.width + 1;
+    return g;
+}
+
+/* Has a leader steps below a number? */
+static bool has_steps(const grid *g, int l, int below)
+{
+    return l < g->l.n && (l > 0 ? l : g->l.n) < below;
+}
+
+/* Is there an offset whose short step is leader a's and whose long one b's? */
+static bool has_both(const grid *g, int a, int b)
+{
+    for (int i = 1; i < g->N; i++)
+        if (i % g->width > 0 && i / g->width > 0 &&
+            i % g->width % g->l.n == a && i / g->width % g->l.n == b)
+            return true;
+    return false;
+}
+
+static size_t grid_handed(const part *p)
+{
+    const grid g = grid_of(p);
+    const size_t others = (size_t)p->Q - 1;
+    size_t n = 0;
+
+    for (int l = 0; l < g.l.n; l++)
+        if (l != g.l.which)
+            n += has_steps(&g, l, g.width) + (size_t)has_both(&g, g.l.which, l);
+    return n + others * has_steps(&g, g.l.which, g.width) +
+           others * has_steps(&g, g.l.which, g.rows);
+}
+
+static size_t grid_to(const part *p, int node)
+{
+    const grid g = grid_of(p);
+    const int i = (node - p->node + g.N) % g.N;
+    const int step = i < g.width ? i : i % g.width == 0 ? i / g.width : 0;
+
+    if (!is_grid(p))
+        return spread_leaders_to(p, node);
+    if (node == p->node)
+        return (size_t)p->Q - 1 + grid_handed(p);
+    return step > 0 && step % g.l.n == g.l.which;
+}
+
+/* Leaders wait for what they are given, and may for other leaders; all wait for what
+ * comes by short steps and by long ones. */
+static size_t grid_rounds(const part *p, const grid *g)
+{
+    bool moves = false;
+
+    for (int l = 0; l < g->l.n; l++)
+        moves = moves || (l != g->l.which && (has_both(g, l, g->l.which) ||
+                                              has_both(g, g->l.which, l)));
+    return p->Q == 1 ? 2 : 4 + (size_t)moves;
+}
+
+/* Every offset is part of the message of its short step and of its long one. */
+static formula_cost in_grid(const part *p)
+{
+    const grid g = grid_of(p);
+    const size_t Q = (size_t)p->Q;
+    formula_cost c = {.blocks = Q - 1, .scratch = FORMULA_OPEN};
+
+    if (!is_grid(p))
+        return shared_leaders(p);
+    c.handed = grid_handed(p);
+    c.rounds = grid_rounds(p, &g);
+    for (int i = 1; i < g.N; i++) {
+        const int x = i % g.width, y = i / g.width;
+        const bool near = x > 0 && x % g.l.n == g.l.which;
+        const bool far = y > 0 && y % g.l.n == g.l.which;
+        c.blocks += Q * Q * ((size_t)near + far);
+        c.slots += Q * Q * (2 * ((size_t)near + far) + (far && x == 0));
+    }
+    return c;
+}
+
 /* ---- the MPI library's --------------------------------------------------- */
 
 static size_t none_to(const part *p, int node)
@@ -568,6 +667,7 @@ static const struct row {
     {"shared_leaders", spread_leaders_to, shared_leaders},
     {"shared_leaders_overlapped", shared_leaders_overlapped_to,
      shared_leaders_overlapped},
+    {"shared_leaders_grid", grid_to, in_grid},
     {"padded_alltoall", none_to, native_padded},
     {"mpi", none_to, native},
 };
