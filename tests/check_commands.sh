@@ -147,7 +147,7 @@ cmake -S SpFFT|SpFFT by hand; integrations_spfft tries the adapter
 (cmake -S heffte|mpicxx\.mpich .*/transforms|.*\./transforms)|HeFFTe by hand; integrations_heffte tries the adapter
 cmake |project_install configures, builds and installs
 apt-get install |installs
-.*mpi4py-fft/transforms\.py|times; integration_mpi4py_fft tries the adapter
+.*mpi4py-fft/transforms\.py|times; integrations_mpi4py_fft tries the adapter
 sh integrations/combblas/compare\.sh|integrations_combblas, with Open MPI
 .*/petsc_forests|integrations_petsc_sf, with the MPI that PETSc is for
 pip install|project_install installs the package of Python

@@ -12,7 +12,9 @@
 #   openmpi   build-openmpi/  everything again, with Open MPI, and its tests
 #                             under mpiexec, of bench, of the examples and of
 #                             integrations; left out where mpicc.openmpi is not
-#                             installed.
+#                             installed. Among these, with --full, are Debian's
+#                             PETSc, CombBLAS and mpi4py-fft with the adapters
+#                             of integrations/, where they are installed.
 #                             Without --full in build-openmpi-debug/: little
 #                             optimized and, where there is clang, by clang,
 #                             with the tests of one process
