@@ -56,6 +56,14 @@ static int first_of(const grid *o, int l)
     return l > 0 ? l : o->L;
 }
 
+/* Short steps below x that other leaders see to, but 0. */
+static int others_below(const grid *o, int x)
+{
+    const int first = first_of(o, o->l);
+
+    return x - 1 - (x > first ? (x - 1 - first) / o->L + 1 : 0);
+}
+
 static int leader_rank(const grid *o, int node, int l)
 {
     return rota_node_rank(o->home.t, node,
@@ -188,7 +196,7 @@ static void emit_move(rota_sched *s, const grid *o, int a, int b)
             for (int k = 0; k < n; k++)
                 rota_emit_block(s, sends ? ROTA_SEND : ROTA_RECV,
                                 at(o, sends ? o->in[x] : o->far_moved[y],
-                                   sends ? y : x, 0, k));
+                                   sends ? y : others_below(o, x), 0, k));
         }
 }
 
@@ -227,9 +235,10 @@ static void emit_short(rota_sched *s, const grid *o)
 /* Where part x of the message of long step y is. */
 static rota_block far_part(const grid *o, int x, int y)
 {
-    return x == 0             ? o->far_out[y]
-           : x % o->L == o->l ? at(o, o->in[x], y, 0, 0)
-                              : at(o, o->far_moved[y], x, 0, 0);
+    return x == 0 ? o->far_out[y]
+           : x % o->L == o->l
+               ? at(o, o->in[x], y, 0, 0)
+               : at(o, o->far_moved[y], others_below(o, x), 0, 0);
 }
 
 static void emit_far(rota_sched *s, const grid *o)
@@ -256,7 +265,7 @@ static void make_all(rota_sched *s, grid *o)
     }
     for (int y = first_of(o, o->l); y < o->rows; y += o->L) {
         o->far_out[y] = make_tmps(s, o, 1, ROTA_TMP_SHARED);
-        o->far_moved[y] = make_tmps(s, o, columns_at(o, y), 0);
+        o->far_moved[y] = make_tmps(s, o, others_below(o, columns_at(o, y)), 0);
         o->far_in[y] = make_tmps(s, o, columns_at(o, y), ROTA_TMP_SHARED);
     }
 }

@@ -600,7 +600,7 @@ static formula_cost in_grid(const part *p)
         const bool near = x > 0 && x % g.l.n == g.l.which;
         const bool far = y > 0 && y % g.l.n == g.l.which;
         c.blocks += Q * Q * ((size_t)near + far);
-        c.slots += Q * Q * (2 * ((size_t)near + far) + (far && x == 0));
+        c.slots += Q * Q * (2 * ((size_t)near + far) - (x > 0 && near && far));
     }
     return c;
 }
