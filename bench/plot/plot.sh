@@ -35,6 +35,7 @@ OPTION
   --against ALGO   of gain (default mpi)
   --machine NAME   rows of this machine only
   --ranks N        rows of so many ranks only
+  --node N         rows of so many ranks a node only
   --sizes S,...    rows of these sizes only
   --dist DIST      rows of this distribution only (default uniform; dists: any)
   --kind KIND      rows of this kind only (default fixed)
@@ -60,7 +61,7 @@ radix | spread | gain | forms | parts) script=$picture ;;
 *) wrong "'$picture' is no picture (see --help)" ;;
 esac
 shift
-csv='' out='' algos='' against=mpi machine='' ranks='' sizes='' kind=fixed
+csv='' out='' algos='' against=mpi machine='' ranks='' node='' sizes='' kind=fixed
 while [ $# -gt 0 ]; do
     [ $# -ge 2 ] || wrong "$1 needs a value (see --help)"
     case $1 in
@@ -70,6 +71,7 @@ while [ $# -gt 0 ]; do
     --against) against=$2 ;;
     --machine) machine=$2 ;;
     --ranks) ranks=$2 ;;
+    --node) node=$2 ;;
     --sizes) sizes=$2 ;;
     --dist) dist=$2 ;;
     --kind) kind=$2 ;;
@@ -105,7 +107,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-awk -v machine="$machine" -v ranks="$ranks" -v sizes="$sizes" \
+awk -v machine="$machine" -v ranks="$ranks" -v node="$node" -v sizes="$sizes" \
     -v dist="$dist" -v kind="$kind" -v algos="$algos" -v over="$over" \
     -v key="$key" -v against="$against" -v title="$work/title" \
     -f "$scripts/rows.awk" -f "$scripts/$script.awk" "$csv" \

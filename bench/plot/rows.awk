@@ -3,7 +3,7 @@
 #
 # Several runs of one thing are taken if that file sets many.
 #
-# Variables: machine, ranks, sizes, dist, kind ("" for any), algos (patterns,
+# Variables: machine, ranks, node, sizes, dist, kind ("" for any), algos (patterns,
 # with commas), title (file that tells what is plotted).
 #
 # A pattern is an algorithm with parameters, as in the CSV; a parameter without
@@ -36,6 +36,7 @@ function wanted(value, asked) { return asked == "" || value == asked }
     S = field("max_bytes")
     if (field("verified") !~ /^(true|simulated)$/) next
     if (!wanted(field("machine"), machine) || !wanted(P, ranks) ||
+        !wanted(field("ranks_per_node"), node) ||
         !wanted(field("dist"), dist) || !wanted(field("kind"), kind) ||
         (n_sizes > 0 && !(S in size_wanted)))
         next
@@ -66,7 +67,7 @@ function check(p,    key) {
     key = p SUBSEP P SUBSEP S SUBSEP name SUBSEP field("dist")
     if (key in seen && !many) {
         print "plot.sh: more than one time of " name ", " P " ranks, " S \
-            " B, " field("dist") ": choose, by --machine for one" \
+            " B, " field("dist") ": choose, by --machine or --node for one" \
             > "/dev/stderr"
         failed = 1
         exit 1

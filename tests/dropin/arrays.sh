@@ -11,20 +11,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 export ROTA_MPI_AFTER=0 ROTA_SHARE=on
 
-# shared WHAT COMMAND...: how many bytes rank 0 shares of a program that works.
+# shared WHAT COMMAND...: the program works, and rank 0 shares memory.
 shared()
 {
     with "$@" || wrong "$what: it fails"
     [ "$(grep -o ok "$work/out" | wc -l)" -eq "$ranks" ] || wrong "$what: no ok"
-    sed -n 's/^rota_mpi: rank 0: bytes_shared=//p' "$work/err" | grep '[1-9]'
+    sed -n 's/^rota_mpi: rank 0: bytes_shared=//p' "$work/err" | grep -q '[1-9]'
 }
 
 "$cxx" -O1 -o "$work/new" "$here/arrays.cpp" || wrong "no program of C++"
-shared "new" "$run" "$@" "$ranks" "$work/new" >/dev/null || wrong "$what: nothing"
+shared "new" "$run" "$@" "$ranks" "$work/new" || wrong "$what: nothing"
 
 if command -v "$fortran" >/dev/null; then
     "$fortran" -O1 -o "$work/allocate" "$here/arrays.f90" || wrong "no Fortran"
-    shared "allocate" "$run" "$@" "$ranks" "$work/allocate" >/dev/null ||
+    shared "allocate" "$run" "$@" "$ranks" "$work/allocate" ||
         wrong "$what: nothing"
 else
     echo "left out: allocate of Fortran, there is no $fortran"
@@ -45,11 +45,14 @@ else
     echo "left out: AddressSanitizer, this compiler has none"
 fi
 
-if command -v valgrind >/dev/null; then
+if ! command -v valgrind >/dev/null; then
+    echo "left out: valgrind, it is not installed"
+elif ! LD_PRELOAD=$(dirname "$run")/librota_malloc.so valgrind -q true >/dev/null 2>&1
+then
+    echo "left out: valgrind, it cannot read what the compiler tells debuggers"
+else
     shared "valgrind" "$run" "$@" "$ranks" valgrind -q "$work/new" &&
         wrong "$what: shared all the same"
-else
-    echo "left out: valgrind, it is not installed"
 fi
 
 ROTA_SHARE=maybe ROTA_YIELD=on "$run" true 2>"$work/err" >"$work/out"
