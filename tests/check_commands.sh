@@ -116,7 +116,7 @@ s/(sensitivity\.sh)$/\1 --ranks 64 --sizes 16 --out sensitivity/
 s/(blind\.sh)$/\1 --table/
 s/(equations\.sh)$/\1 --ranks 64 --out equations/
 s/(neighbors\.sh)$/\1 --ranks 64,64 --out neighbors/
-s/(instruments\/dropin\.sh --kinds) .*/\1 alltoallv --bytes 80 --runs 1 --calls 3000/
+s/(instruments\/dropin\.sh( --untouched)?) --(kinds|bytes) .*/\1 --kinds alltoallv --bytes 80 --runs 1 --calls 3000/
 s/(instruments\/dropin\.sh --datalog).*/\1 --runs 1 --ranks 4/
 s/rota-requests$/rota-requests 101/
 s/(--mem cuda .*--sizes) 8,512/\1 512/

@@ -1045,7 +1045,7 @@ static void contest(kind of, bool shared, bool direct_is_faster)
     added_ns[1] = direct_is_faster ? 0 : 1000000000;
     MUST(open_kind(&j, of, MPI_COMM_WORLD, MPI_INFO_NULL));
     STATES(&j, "cross_memory", "not used: no long block of private memory");
-    STATES(&j, "copied_once", "used");
+    STATES(&j, "copied_once", "  used");
     run(&j);
     STATES(&j, key,
            shared ? "used: the plan has run too seldom"
@@ -1083,7 +1083,7 @@ static void attach(kind of)
         exit(77);
     }
     CHECK(open_job(&other, MPI_COMM_WORLD, never));
-    STATES(&j, "cross_memory", "used");
+    STATES(&j, "cross_memory", "  used");
     STATES(&other, "cross_memory", "not used: a hint forbids it");
     readings = 0;
     run(&j);

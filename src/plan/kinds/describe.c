@@ -119,11 +119,13 @@ static const char *why_apart(const rota_plan *p)
                                 : "a rank of the node cannot share memory";
 }
 
-/* Do long blocks of such memory go directly? By a hint, or by what runs have found
- * out. c NULL: they do not find out. */
-static const char *goes_directly(const rota_contest *c, bool shared)
+/* Do long blocks of such memory go directly? By a hint, of so many bytes, or by what
+ * runs have found out. */
+static const char *goes_directly(const rota_plan *p, bool shared, int hint)
 {
-    if (!c)
+    const rota_contest *const c = p->built.exec.contest;
+
+    if (!c || hint > 0)
         return "used";
     if (!c->asked || c->shared != shared)
         return shared ? "used"
@@ -145,7 +147,7 @@ static bool add_attached(cJSON *o, const rota_plan *p)
     return add_text(o, "cross_memory",
                     is_short ? "not used: blocks are short"
                     : why    ? why
-                             : goes_directly(p->built.exec.contest, false)) &&
+                          : goes_directly(p, false, p->task.attached_from)) &&
            (from == SIZE_MAX || add_number(o, "attached_from", (double)from));
 }
 
@@ -167,7 +169,7 @@ static bool add_transport(cJSON *o, const rota_plan *p)
             (facts.read_from == 0 ||
              (add_number(o, "copied_once_from", (double)facts.read_from) &&
               add_text(o, "copied_once",
-                       goes_directly(p->built.exec.contest, true)) &&
+                       goes_directly(p, true, p->task.copied_once_from)) &&
               add_attached(o, p))));
 }
 
