@@ -368,16 +368,6 @@ static void own_left(void)
 
 /* ---- copies -------------------------------------------------------------- */
 
-static long lent_bytes(const rota_plan *plan)
-{
-    char text[8192];
-    size_t length = sizeof text;
-
-    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
-    const char *const found = strstr(text, "\"lent_bytes\":");
-    return found ? strtol(strchr(found, ':') + 1, NULL, 10) : -1;
-}
-
 /* A start sends n doubles and n bytes to each rank. Returns the bytes that ranks of
  * the node read where the start has copied them. This rank's own parts, which nobody
  * copies, are where the program has them. */
@@ -400,7 +390,7 @@ static long lend(rota_plan *plan, const char *send, int n)
         CHECK(memcmp(part[q], send + sizeof(double), sizeof(double)) == 0);
     free(counts);
     free((void *)part);
-    return lent_bytes(plan);
+    return test_stated(plan, "lent_bytes");
 }
 
 /* Long blocks are copied by their senders alone, once others have mapped the memory;

@@ -245,16 +245,6 @@ static void above_bound(void)
     free((void *)block);
 }
 
-static long lent_bytes(const rota_plan *plan)
-{
-    char text[8192];
-    size_t length = sizeof text;
-
-    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
-    const char *const found = strstr(text, "\"lent_bytes\":");
-    return found ? strtol(strchr(found, ':') + 1, NULL, 10) : -1;
-}
-
 /* A start sends blocks of so many bytes to all. Returns the bytes that it lent. */
 static long lend(rota_plan *plan, int bytes)
 {
@@ -273,7 +263,7 @@ static long lend(rota_plan *plan, int bytes)
     CHECK(block[test_me] == (void *)(send + test_me * bytes));
     free(counts);
     free((void *)block);
-    return lent_bytes(plan);
+    return test_stated(plan, "lent_bytes");
 }
 
 /* Long blocks are lent, from new memory once others have mapped it; and nothing is

@@ -184,6 +184,17 @@ int test_max(int value)
     return value;
 }
 
+long test_stated(const rota_plan *plan, const char *key)
+{
+    char text[8192], quoted[40];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *const at = strstr(text, quoted);
+    return at ? strtol(at + strlen(quoted), NULL, 10) : -1;
+}
+
 int test_end(void)
 {
     const int worst = test_max(failures);

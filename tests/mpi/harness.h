@@ -51,6 +51,9 @@ void test_stand_still(long us);
 /* The largest value of all ranks, which wait for each other likewise. */
 int test_max(int value);
 
+/* The number that a description of the plan has under the key; -1: none. */
+long test_stated(const rota_plan *plan, const char *key);
+
 /* Add failures over all ranks, finalise, and return the exit status. */
 int test_end(void);
 

@@ -185,17 +185,6 @@ static void check_ints(const ints *x, int iteration)
 
 /* ---- parts --------------------------------------------------------------- */
 
-static int stated(const rota_plan *plan, const char *key)
-{
-    char text[4000], quoted[40];
-    size_t length = sizeof text;
-
-    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    const char *const at = strstr(text, quoted);
-    return at ? atoi(at + strlen(quoted)) : -1;
-}
-
 /* Starts allocate nothing, make nothing, and send what the schedule says. */
 static void steady_state(const rota_algo *algo, const char *intranode)
 {
@@ -208,7 +197,7 @@ static void steady_state(const rota_algo *algo, const char *intranode)
 
     test_case = algo->name;
     open_ints(&x, MPI_COMM_WORLD, info, 5);
-    const int messages = stated(x.plan, "messages");
+    const long messages = test_stated(x.plan, "messages");
     start_ints(&x, 0);
     MUST(rota_wait(x.plan));
     test_barrier(); /* no init's messages are counted below */

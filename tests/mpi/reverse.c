@@ -698,17 +698,6 @@ static void run_overlapping(void)
 
 /* ---- without a copy ------------------------------------------------------ */
 
-static int stated(const rota_plan *plan, const char *key)
-{
-    char text[4000], quoted[40];
-    size_t length = sizeof text;
-
-    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    const char *const at = strstr(text, quoted);
-    return at ? atoi(at + strlen(quoted)) : -1;
-}
-
 /* As own_function, for elements of three doubles. */
 static void three_function(void *in, void *inout, int *n, MPI_Datatype *type)
 {
@@ -732,8 +721,8 @@ static void run_blocks(int n, double *leaves, MPI_Datatype leaf, double *roots,
     MUST(rota_alltoall_init(roots, n, MPI_DOUBLE, leaves, n, leaf,
                             MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
     MUST(rota_plan_init_reverse(plan, leaves, roots, type, op, info, &back));
-    CHECK(stated(back, "combined_bytes") == test_P * n * 8);
-    CHECK(stated(back, "combined_uncopied") ==
+    CHECK(test_stated(back, "combined_bytes") == test_P * n * 8);
+    CHECK(test_stated(back, "combined_uncopied") ==
           (straight ? (test_P - 1) * n * 8 : 0) + own);
     for (int start = 0; start < STARTS; start++) {
         for (int i = 0; i < test_P * n; i++) {
