@@ -92,23 +92,24 @@ macro(rota_adapter_test name target source)
     endif()
 endmacro()
 
-# rota_long(TEST...): not without tools/test.sh --full. What is as distinct as
-# another algorithm, way, pattern or parity of P stays in a test that is not.
-function(rota_long)
+# rota_label(LABEL TEST...): those of the tests that this build has.
+function(rota_label label)
     foreach(name IN LISTS ARGN)
         if(TEST ${name})
-            set_property(TEST ${name} APPEND PROPERTY LABELS long)
+            set_property(TEST ${name} APPEND PROPERTY LABELS ${label})
         endif()
     endforeach()
 endfunction()
 
+# rota_long(TEST...): not without tools/test.sh --full. What is as distinct as
+# another algorithm, way, pattern or parity of P stays in a test that is not.
+function(rota_long)
+    rota_label(long ${ARGN})
+endfunction()
+
 # rota_alike(TEST...): takes long, and does the same whatever the MPI of the build is.
 function(rota_alike)
-    foreach(name IN LISTS ARGN)
-        if(TEST ${name})
-            set_property(TEST ${name} APPEND PROPERTY LABELS alike)
-        endif()
-    endforeach()
+    rota_label(alike ${ARGN})
 endfunction()
 
 # rota_on_fakecuda(TEST): programs that load CUDA find libraries of ours by its
