@@ -119,11 +119,12 @@ static const char *why_apart(const rota_plan *p)
                                 : "a rank of the node cannot share memory";
 }
 
-/* Do long blocks of such memory go directly? By a hint, of so many bytes, or by what
- * runs have found out. */
-static const char *goes_directly(const rota_plan *p, bool shared, int hint)
+/* Do long blocks of such memory go directly? By a hint, or by what runs have found
+ * out. */
+static const char *goes_directly(const rota_plan *p, bool shared)
 {
     const rota_contest *const c = p->built.exec.contest;
+    const int hint = shared ? p->task.copied_once_from : p->task.attached_from;
 
     if (!c || hint > 0)
         return "used";
@@ -147,7 +148,7 @@ static bool add_attached(cJSON *o, const rota_plan *p)
     return add_text(o, "cross_memory",
                     is_short ? "not used: blocks are short"
                     : why    ? why
-                          : goes_directly(p, false, p->task.attached_from)) &&
+                             : goes_directly(p, false)) &&
            (from == SIZE_MAX || add_number(o, "attached_from", (double)from));
 }
 
@@ -168,8 +169,7 @@ static bool add_transport(cJSON *o, const rota_plan *p)
             add_number(o, "shared_bytes", (double)facts.bytes) &&
             (facts.read_from == 0 ||
              (add_number(o, "copied_once_from", (double)facts.read_from) &&
-              add_text(o, "copied_once",
-                       goes_directly(p, true, p->task.copied_once_from)) &&
+              add_text(o, "copied_once", goes_directly(p, true)) &&
               add_attached(o, p))));
 }
 
