@@ -83,7 +83,9 @@ static void measure(rota_mpi_repeat *r, const rota_mpi_args *a)
     }
     const size_t first = r->bytes_of[0];
     const size_t third = r->bytes_of[a->shape == ROTA_MPI_W ? 2 : 4];
-    r->bytes = n[0] == n[1] && first == third ? first : 0;
+    r->bytes = n[0] == n[1] && first == third && first >= 8 ? first : 0;
+    r->last = first - 8;
+    r->last_displs = r->bytes_of[4] - 8;
 }
 
 static void copy_lists(rota_mpi_repeat *r, const rota_mpi_args *a)

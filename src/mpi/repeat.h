@@ -33,7 +33,9 @@ typedef struct rota_mpi_repeat {
     char *memory; /* [room] copies of the arrays, end to end */
     size_t room;
     size_t bytes_of[ROTA_MPI_LISTS];
-    size_t bytes; /* of each, if displacements may have more; else 0 */
+    /* 8 or more, of each, but that displacements may have more; else 0. Then: */
+    size_t bytes;
+    size_t last, last_displs; /* bytes before the last 8 */
 } rota_mpi_repeat;
 
 /* Types freed so far that calls with derived types have used. */
@@ -82,45 +84,29 @@ static inline uint64_t rota_mpi_differ(const char *a, const void *b, size_t at)
     return v ^ w;
 }
 
-static inline uint32_t rota_mpi_end_differs(const char *a, const void *b,
-                                            size_t at)
+/* Two arrays whose last 8 bytes begin at last, and copies of them n bytes apart. */
+static inline bool rota_mpi_same_two(const char *k, size_t n, size_t last,
+                                     const void *a, const void *b)
 {
-    uint32_t v, w;
-
-    memcpy(&v, a + at, sizeof v);
-    memcpy(&w, (const char *)b + at, sizeof w);
-    return v ^ w;
-}
-
-/* Two arrays of n bytes, and copies of them end to end. */
-static inline bool rota_mpi_same_two(const char *k, size_t n, const void *a,
-                                     const void *b)
-{
-    size_t at = 0;
-
-    for (; at + 8 <= n; at += 8)
+    for (size_t at = 0; at < last; at += 8)
         if (rota_mpi_differ(k, a, at) | rota_mpi_differ(k + n, b, at))
             return false;
-    return at == n || (rota_mpi_end_differs(k, a, at) |
-                       rota_mpi_end_differs(k + n, b, at)) == 0;
+    return !(rota_mpi_differ(k, a, last) | rota_mpi_differ(k + n, b, last));
 }
 
 /* Four. */
-static inline bool rota_mpi_same_four(const char *k, size_t n, const void *a,
-                                      const void *b, const void *c,
-                                      const void *d)
+static inline bool rota_mpi_same_four(const char *k, size_t n, size_t last,
+                                      const void *a, const void *b,
+                                      const void *c, const void *d)
 {
-    size_t at = 0;
+    const char *const k2 = k + 2 * n;
 
-    for (; at + 8 <= n; at += 8)
+    for (size_t at = 0; at < last; at += 8)
         if (rota_mpi_differ(k, a, at) | rota_mpi_differ(k + n, b, at) |
-            rota_mpi_differ(k + 2 * n, c, at) |
-            rota_mpi_differ(k + 3 * n, d, at))
+            rota_mpi_differ(k2, c, at) | rota_mpi_differ(k2 + n, d, at))
             return false;
-    return at == n || (rota_mpi_end_differs(k, a, at) |
-                       rota_mpi_end_differs(k + n, b, at) |
-                       rota_mpi_end_differs(k + 2 * n, c, at) |
-                       rota_mpi_end_differs(k + 3 * n, d, at)) == 0;
+    return !(rota_mpi_differ(k, a, last) | rota_mpi_differ(k + n, b, last) |
+             rota_mpi_differ(k2, c, last) | rota_mpi_differ(k2 + n, d, last));
 }
 
 /* Of V. */
@@ -128,7 +114,8 @@ static inline bool rota_mpi_same_v(const rota_mpi_repeat *r, const void *sn,
                                    const void *sd, const void *rn,
                                    const void *rd)
 {
-    return r->bytes ? rota_mpi_same_four(r->memory, r->bytes, sn, rn, sd, rd)
+    return r->bytes ? rota_mpi_same_four(r->memory, r->bytes, r->last, sn, rn,
+                                         sd, rd)
                     : rota_mpi_same_each(r, (const void *[ROTA_MPI_LISTS]){
                                                 sn, rn, NULL, NULL, sd, rd});
 }
@@ -139,11 +126,13 @@ static inline bool rota_mpi_same_w(const rota_mpi_repeat *r, const void *sn,
                                    const void *rn, const void *rd,
                                    const MPI_Datatype rt[])
 {
-    return r->bytes ? rota_mpi_same_four(r->memory, r->bytes, sn, rn, st, rt) &&
-                          rota_mpi_same_two(r->memory + 4 * r->bytes,
-                                            r->bytes_of[4], sd, rd)
-                    : rota_mpi_same_each(r, (const void *[ROTA_MPI_LISTS]){
-                                                sn, rn, st, rt, sd, rd});
+    return r->bytes
+               ? rota_mpi_same_four(r->memory, r->bytes, r->last, sn, rn, st,
+                                    rt) &&
+                     rota_mpi_same_two(r->memory + 4 * r->bytes, r->bytes_of[4],
+                                       r->last_displs, sd, rd)
+               : rota_mpi_same_each(
+                     r, (const void *[ROTA_MPI_LISTS]){sn, rn, st, rt, sd, rd});
 }
 
 #endif /* ROTA_MPI_REPEAT_H */
