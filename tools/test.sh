@@ -163,6 +163,18 @@ has()
     command -v "$1" >/dev/null 2>&1
 }
 
+# fftw MPICC: builds FFTW's transposes from Debian's source, for the test of a program
+# that others wrote (tests/dropin/build_fftw.sh), or says why not.
+fftw()
+{
+    if sh tests/dropin/build_fftw.sh "build-fftw/${1##*/}" "$1" >"$test_log" 2>&1; then
+        test_fftw=-DROTA_FFTW_MPI=$PWD/build-fftw/${1##*/}
+    else
+        test_fftw=
+        echo "   FFTW's transposes: not built: $(tail -n 1 "$test_log")"
+    fi
+}
+
 sanitized()
 {
     [ -n "$test_full" ] || test_without='^(long|again)$'
@@ -178,7 +190,9 @@ with_openmpi()
         -DROTA_BUILD_BENCH=ON
     if [ -n "$test_full" ]; then
         test_without='^alike$'
-        stage openmpi build-openmpi '^(mpi|bench|examples|integrations)$' "$@"
+        fftw mpicc.openmpi
+        stage openmpi build-openmpi '^(mpi|bench|examples|integrations)$' "$@" \
+            $test_fftw
         return
     fi
     if has clang; then
@@ -253,7 +267,9 @@ for test_stage in "$@"; do
     [ -z "${MPICC:-}" ] || set -- "$@" "-DMPI_C_COMPILER=$MPICC"
     case $test_stage in
     mpich)
-        stage mpich build '.' "$@" ;;
+        test_fftw=
+        [ -z "$test_full" ] || fftw "${MPICC:-$(command -v mpicc.mpich || echo mpicc)}"
+        stage mpich build '.' "$@" $test_fftw ;;
     sanitize)
         sanitized "$@" ;;
     openmpi)
