@@ -47,6 +47,8 @@ check_symbol_exists(MPI_Alltoallv_init_c mpi.h ROTA_MPI_HAS_LARGE)
 check_symbol_exists(MPI_Session_finalize mpi.h ROTA_MPI_HAS_SESSIONS)
 # Generalized requests that MPI polls.
 check_symbol_exists(MPIX_Grequest_start mpi.h ROTA_MPI_HAS_POLLED_REQUESTS)
+# Functions that MPI calls whenever it makes progress: MPICH 4.3.
+check_symbol_exists(MPIX_Async_start mpi.h ROTA_MPI_HAS_ASYNC)
 # Does this MPI say whether it takes memory of a device?
 check_symbol_exists(MPIX_GPU_query_support mpi.h ROTA_MPI_HAS_GPU_QUERY)
 check_symbol_exists(MPIX_Query_cuda_support "mpi.h;mpi-ext.h"

@@ -969,9 +969,10 @@ ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
  * request  set on success
  *
  * Plans advance in the calls of MPI that are given the request and, with Open MPI
- * from the first request of the process on, in every call that makes progress. An
- * MPI that has neither (no MPIX_Grequest_start, as MPICH has, and no
- * opal_progress_register) gives an error, and nothing is started.
+ * from the first request of the process on, with MPICH from 4.3 on as long as any
+ * request is open, in every call that makes progress. An MPI that has neither (no
+ * MPIX_Grequest_start, as MPICH has, and no opal_progress_register) gives an error,
+ * and nothing is started.
  *
  * Local; does not block. Cost: that of rota_start, and a generalized request, whose
  * memory is allocated here and freed when it completes.

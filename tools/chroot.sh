@@ -10,8 +10,8 @@
 # sh tools/test.sh. With --files those of the folder FILES are copied instead, and
 # nothing is installed.
 #
-# The command has file systems of its own for /proc, /dev and /dev/shm, which end with
-# it, as do its processes. Of the environment it sees CI and MPICC. Takes root, a kernel
+# The command has file systems of its own for /proc, /dev and /dev/shm, and sees this
+# system's /sys; they end with it, as do its processes. Of the environment it sees CI and MPICC. Takes root, a kernel
 # that lets it make namespaces, and mmdebstrap or debootstrap. Exit code 77, with the
 # reason: that is not all there; else that of COMMAND.
 set -u
@@ -35,15 +35,16 @@ skip()
     exit 77
 }
 
-# make MIRROR
+# make MIRROR: a mirror that is out of date is taken if this system's apt takes it.
 make()
 {
+    make_valid=$(apt-config dump Acquire::Check-Valid-Until 2>/dev/null)
     if command -v mmdebstrap >/dev/null; then
-        mmdebstrap --quiet --variant=minbase --include=ca-certificates "$suite" \
-            "$folder" "$1"
+        mmdebstrap --quiet --variant=minbase --include=ca-certificates \
+            ${make_valid:+"--aptopt=$make_valid"} "$suite" "$folder" "$1"
     else
         debootstrap --variant=minbase --include=ca-certificates "$suite" "$folder" \
-            "$1"
+            "$1" && echo "$make_valid" >"$folder/etc/apt/apt.conf.d/99valid-until"
     fi
 }
 
@@ -86,7 +87,8 @@ outside='
     folder=$1
     shift
     mount -t proc proc "$folder/proc" && mount --rbind /dev "$folder/dev" &&
-        mount --make-rslave "$folder/dev" &&
+        mount --make-rslave "$folder/dev" && mount --rbind /sys "$folder/sys" &&
+        mount --make-rslave "$folder/sys" &&
         mount -t tmpfs -o size=50% shm "$folder/dev/shm" || exit 1
     chroot "$folder" "$@"
     exit $?'

@@ -21,10 +21,11 @@
 #   clang     build-clang/    the tests of one process and a few others, with
 #                             MPICH, by clang, optimized
 #   debug     build-debug/    the same by the usual compiler, not optimized
-#   trixie-mpich, trixie-openmpi
-#                             the stage default on Debian 13, with the MPICH
-#                             and the Open MPI that it has, in a folder made by
-#                             chroot.sh; left out where that cannot make one
+#   trixie-mpich, trixie-openmpi, forky-mpich, forky-openmpi
+#                             the stage default on Debian 13 and on the Debian
+#                             that is to be 14, with the MPICH and the Open MPI
+#                             that these have, in folders made by chroot.sh;
+#                             left out where that cannot make one
 # and one only if it is named:
 #   default   build-default/  what the commands of README build, with MPICH or,
 #                             in build-default-MPICC/, with MPICC; the tests of
@@ -251,7 +252,7 @@ if [ "${1:-}" = --full ]; then
     test_full=yes
     shift
     [ "$#" -gt 0 ] || set -- mpich sanitize openmpi clang debug \
-        trixie-mpich trixie-openmpi
+        trixie-mpich trixie-openmpi forky-mpich forky-openmpi
 fi
 [ "$#" -gt 0 ] || set -- mpich sanitize openmpi
 for test_stage in "$@"; do
@@ -288,8 +289,8 @@ for test_stage in "$@"; do
     debug)
         few debug build-debug 'unit|sim|fuzz|examples' "$@" \
             -DCMAKE_BUILD_TYPE=Debug ;;
-    trixie-mpich | trixie-openmpi)
-        on_debian trixie "mpicc.${test_stage#trixie-}" "$test_stage" ;;
+    trixie-mpich | trixie-openmpi | forky-mpich | forky-openmpi)
+        on_debian "${test_stage%-*}" "mpicc.${test_stage#*-}" "$test_stage" ;;
     default)
         few default "build-default${MPICC:+-${MPICC##*/}}" 'unit|dropin' \
             ${MPICC:+"-DMPI_C_COMPILER=$MPICC"} ;;

@@ -349,6 +349,18 @@ static int unknown_key(const char *key)
     return rota_fail(MPI_ERR_ARG, "unknown hint %.30s; valid: %s", key, names);
 }
 
+/* buffer: of MPI_MAX_INFO_VAL + 1. */
+static int get_value(MPI_Info info, const char *key, char *buffer, int *found)
+{
+#if MPI_VERSION >= 4
+    int length = MPI_MAX_INFO_VAL + 1;
+
+    return MPI_Info_get_string(info, key, &length, buffer, found);
+#else
+    return MPI_Info_get(info, key, MPI_MAX_INFO_VAL, buffer, found);
+#endif
+}
+
 static int read_entry(MPI_Info info, const char *key, rota_hints *hints)
 {
     char value[MPI_MAX_INFO_VAL + 1];
@@ -357,7 +369,7 @@ static int read_entry(MPI_Info info, const char *key, rota_hints *hints)
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
         if (strcmp(key, h->key) != 0)
             continue;
-        ROTA_TRY(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found));
+        ROTA_TRY(get_value(info, key, value, &found));
         hints->of_environment &= ~bit_of(h);
         return found ? read_hint(h, key, value, hints) : MPI_SUCCESS;
     }

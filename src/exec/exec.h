@@ -14,6 +14,7 @@
 
 #include "exec/gate.h"
 #include "exec/move/blocks.h"
+#include "exec/move/polling.h"
 #include "exec/move/status.h"
 
 struct rota_node;
@@ -510,6 +511,10 @@ int rota_exec_wait(rota_exec *x);
 /* Advance all active executors if the lock is free, and return whether it was:
  * this thread may be at it already. Only once there are threads (lock.h). */
 bool rota_exec_advance_all(void);
+
+/* The same with the lock held, called by MPI: tells is set where it must not make
+ * progress then. */
+void rota_exec_advance_within_mpi(rota_tells *tells);
 
 /* Advance all active executors until done(arg) is true, and give up the
  * processor in between. done returns MPI_SUCCESS or a status that ends the

@@ -10,6 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if MPI_VERSION >= 4
+#define TYPE_SIZE PMPI_Type_size_c
+#define GET_ELEMENTS PMPI_Get_elements_c
+#else
+#define TYPE_SIZE PMPI_Type_size_x
+#define GET_ELEMENTS PMPI_Get_elements_x
+#endif
+
 /* A persistent request. */
 typedef struct kept {
     uint64_t handle; /* 0: the slot is free */
@@ -53,7 +61,7 @@ static uint64_t bytes_of(MPI_Count count, MPI_Datatype type)
 {
     MPI_Count size;
 
-    PMPI_Type_size_x(type, &size);
+    TYPE_SIZE(type, &size);
     return (uint64_t)(count * size);
 }
 
@@ -160,7 +168,7 @@ int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
     const int err = PMPI_Improbe(source, tag, comm, flag, message, s);
 
     if (err == MPI_SUCCESS && *flag) {
-        PMPI_Get_elements_x(s, MPI_BYTE, &bytes);
+        GET_ELEMENTS(s, MPI_BYTE, &bytes);
         events_add(stream_of(EVENTS_FOUND, s->MPI_SOURCE, tag),
                    (uint64_t)bytes);
     }

@@ -1171,11 +1171,15 @@ int MPI_Iprobe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type,
+#if MPI_VERSION < 4
+#define MPI_Get_elements_c MPI_Get_elements_x
+#endif
+
+int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype type,
                        MPI_Count *count)
 {
     if (type != MPI_BYTE)
-        fault("MPI_Get_elements_x of another type than MPI_BYTE");
+        fault("elements of another type than MPI_BYTE");
     *count = status->MPI_ERROR;
     return MPI_SUCCESS;
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* for sched_getcpu */
 #include "exec/run/active.h"
 #include "exec/move/lock.h"
+#include "exec/move/polling.h"
 #include "exec/move/trace.h"
 #include "exec/run/run.h"
 #include "exec/run/stall.h"
@@ -88,7 +89,7 @@ static void let_mpi_work(bool often, int64_t now)
     static int64_t worked_ns;
     int flag;
 
-    if (!active_list)
+    if (!active_list || !rota_polling_may_progress())
         return;
     if (!often) {
         if (now - worked_ns < IDLE_NS)
@@ -320,6 +321,13 @@ bool rota_exec_advance_all(void)
     advance_all(NULL, NULL, false);
     rota_unlock();
     return true;
+}
+
+void rota_exec_advance_within_mpi(rota_tells *tells)
+{
+    rota_polling_tells = tells;
+    advance_all(NULL, NULL, false);
+    rota_polling_tells = NULL;
 }
 
 /* ---- waiting ------------------------------------------------------------- */

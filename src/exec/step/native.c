@@ -305,9 +305,9 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
     native *const n = step->own;
     int flag = 0;
 
-    ROTA_TRY(MPI_Test(&n->request, &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(rota_polling_test(&n->request, &flag, MPI_STATUS_IGNORE));
     if (flag && x->carried)
-        ROTA_TRY(MPI_Test(&n->values, &flag, MPI_STATUS_IGNORE));
+        ROTA_TRY(rota_polling_test(&n->values, &flag, MPI_STATUS_IGNORE));
     x->moved = x->moved || flag;
     *done = flag;
     return flag ? copy_called(x, &n->side[ROTA_RECV], ROTA_RECV, step->phase)

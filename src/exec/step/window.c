@@ -249,7 +249,8 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
         return poll_each(x, step, done);
     while (k->in_flight > 0) {
         int n = 0;
-        const int err = MPI_Testsome(k->n, k->request, &n, k->done, k->status);
+        const int err =
+            rota_polling_testsome(k->n, k->request, &n, k->done, k->status);
         forget_requests(x, k, n);
         if (err != MPI_SUCCESS)
             return n > 0 ? first_error(k->status, n) : err;

@@ -2,6 +2,7 @@
  * data stay where they are, else ordinary ones.
  */
 #include "exec/exec.h"
+#include "exec/move/polling.h"
 #include "exec/move/trace.h"
 #include "exec/payload/carried.h"
 #include "exec/payload/sized.h"
@@ -224,7 +225,7 @@ static void check_length(rota_exec *x, uint32_t m, const MPI_Status *status)
     const size_t expected = rota_message_bytes(&x->blocks, ROTA_RECV, m);
     MPI_Count bytes = 0;
 
-    MPI_Get_elements_x(status, MPI_BYTE, &bytes);
+    rota_p2p_bytes(status, &bytes);
     bytes -= (MPI_Count)rota_carried_bytes(x, ROTA_RECV, m);
     if ((size_t)bytes != expected)
         rota_status_note(&x->status, ROTA_MISMATCH, status->MPI_SOURCE,
@@ -246,7 +247,7 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
             rota_trace_message(x->trace, dir, m);
         return MPI_SUCCESS;
     }
-    ROTA_TRY(MPI_Test(r, &flag, checks ? &status : MPI_STATUS_IGNORE));
+    ROTA_TRY(rota_polling_test(r, &flag, checks ? &status : MPI_STATUS_IGNORE));
     *done = flag;
     x->moved = x->moved || flag;
     if (flag && checks)

@@ -37,6 +37,7 @@ typedef MPI_Count mpi_count;
 #define ANY_COUNT(function) function##_c
 static const size_t most = SIZE_MAX;
 #else
+#define MPI_Get_elements_c MPI_Get_elements_x /* which MPI 4.1 deprecates */
 typedef int mpi_count;
 #define ANY_COUNT(function) function
 static const size_t most = INT_MAX;
@@ -66,6 +67,11 @@ static int big_type(size_t count, MPI_Datatype element, MPI_Datatype *type)
         if (part[i] != MPI_DATATYPE_NULL)
             MPI_Type_free(&part[i]);
     return err;
+}
+
+int rota_p2p_bytes(const MPI_Status *status, MPI_Count *bytes)
+{
+    return MPI_Get_elements_c(status, MPI_BYTE, bytes);
 }
 
 typedef int post_fn(void *data, mpi_count n, MPI_Datatype type, int peer,

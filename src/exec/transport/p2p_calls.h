@@ -17,6 +17,9 @@ int rota_p2p_synchronous(void *data, size_t bytes, int peer, int tag,
 int rota_p2p_matched(void *data, size_t bytes, MPI_Message *message,
                      MPI_Request *request);
 
+/* What has come of MPI_BYTE. */
+int rota_p2p_bytes(const MPI_Status *status, MPI_Count *bytes);
+
 /* Make and commit a datatype that gathers n blocks, relative to MPI_BOTTOM. */
 int rota_p2p_gather_type(const rota_blocks *b, const rota_block item[],
                          uint32_t n, MPI_Datatype *type);

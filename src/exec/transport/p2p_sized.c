@@ -101,7 +101,7 @@ static int test_request(MPI_Request *request, bool *done)
 {
     int flag;
 
-    ROTA_TRY(MPI_Test(request, &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(rota_polling_test(request, &flag, MPI_STATUS_IGNORE));
     *done = flag;
     return MPI_SUCCESS;
 }
@@ -150,7 +150,7 @@ static int receive(rota_exec *x, rota_p2p_sized *t, uint32_t m)
 {
     MPI_Count bytes;
 
-    ROTA_TRY(MPI_Get_elements_x(&t->status, MPI_BYTE, &bytes));
+    ROTA_TRY(rota_p2p_bytes(&t->status, &bytes));
     ROTA_TRY(expect(x, m, (size_t)bytes, ROTA_COMES_WHOLE));
     return rota_p2p_matched(x->program.op[ROTA_RECV][m].memory, (size_t)bytes,
                             &t->message, &t->data);
@@ -162,8 +162,9 @@ static int probe(rota_exec *x, rota_p2p_sized *t, uint32_t m)
     int flag = 1;
 
     if (t->message == MPI_MESSAGE_NULL)
-        ROTA_TRY(MPI_Improbe(x->blocks.s->msgs[ROTA_RECV].msg[m].peer, x->tag,
-                             x->comm, &flag, &t->message, &t->status));
+        ROTA_TRY(rota_polling_improbe(x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
+                                      x->tag, x->comm, &flag, &t->message,
+                                      &t->status));
     if (!flag)
         return MPI_SUCCESS;
     int err = receive(x, t, m);

@@ -9,6 +9,15 @@
 /* A type that cannot be taken apart is packed once, up to this true extent. */
 enum { PROBE_LIMIT = 1 << 20 };
 
+int rota_type_size(MPI_Datatype type, MPI_Count *size)
+{
+#if MPI_VERSION >= 4
+    return MPI_Type_size_c(type, size);
+#else
+    return MPI_Type_size_x(type, size);
+#endif
+}
+
 /* ---- by packing ---------------------------------------------------------- */
 
 /* Find the place of every byte of an element's data, in packing order. For each
@@ -53,7 +62,7 @@ int rota_layout_probe(MPI_Datatype type, MPI_Comm comm, rota_layout *l)
     MPI_Aint true_lb, true_extent;
     MPI_Count size;
 
-    ROTA_TRY(MPI_Type_size_x(type, &size));
+    ROTA_TRY(rota_type_size(type, &size));
     ROTA_TRY(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
     const size_t n = (size_t)size;
     size_t *const place = malloc((n + 1) * sizeof *place);
@@ -319,7 +328,7 @@ static int add_whole(MPI_Datatype type, int combiner, MPI_Comm comm,
     MPI_Aint true_lb, true_extent;
     MPI_Count size;
 
-    ROTA_TRY(MPI_Type_size_x(type, &size));
+    ROTA_TRY(rota_type_size(type, &size));
     ROTA_TRY(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
     if (size == true_extent && combiner == MPI_COMBINER_NAMED)
         return rota_layout_add_row(l, true_lb, (size_t)size);

@@ -71,7 +71,7 @@ int rota_type_is_plain(MPI_Datatype type, bool *plain)
     MPI_Count size;
     MPI_Aint lb, extent;
 
-    ROTA_TRY(MPI_Type_size_x(type, &size));
+    ROTA_TRY(rota_type_size(type, &size));
     ROTA_TRY(MPI_Type_get_extent(type, &lb, &extent));
     ROTA_TRY(rota_layout_find(type, MPI_COMM_SELF, &l));
     *plain = !l.unknown && lb == 0 && size == extent && is_row(&l, size);
@@ -121,7 +121,7 @@ static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
     *type = rota_type_bytes;
     if (!usable(mpi, comm))
         return rota_fail(MPI_ERR_TYPE, "%s is null or not committed", name);
-    ROTA_TRY(MPI_Type_size_x(mpi, &size));
+    ROTA_TRY(rota_type_size(mpi, &size));
     ROTA_TRY(MPI_Type_get_extent(mpi, &lb, &extent));
     ROTA_TRY(MPI_Type_get_true_extent(mpi, &true_lb, &true_extent));
     ROTA_TRY(find_layout(mpi, comm, &layout));

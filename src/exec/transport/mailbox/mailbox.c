@@ -407,7 +407,7 @@ static int receive(rota_exec *x, kind kind)
     matched *const from = &c->matched[kind];
     MPI_Count bytes;
 
-    ROTA_TRY(MPI_Get_elements_x(&from->status, MPI_BYTE, &bytes));
+    ROTA_TRY(rota_p2p_bytes(&from->status, &bytes));
     ROTA_TRY(rota_grow(&c->in, &c->in_room, (c->n_in + 1) * sizeof *c->in,
                        "the messages of a sparse exchange"));
     for (; c->in_made <= c->n_in; c->in_made++)
@@ -433,8 +433,9 @@ static int probe(rota_exec *x, kind kind)
     while (c->probes) {
         int flag = 1;
         if (to->message == MPI_MESSAGE_NULL)
-            ROTA_TRY(MPI_Improbe(MPI_ANY_SOURCE, sparse_tag(x, (int)kind),
-                                 x->comm, &flag, &to->message, &to->status));
+            ROTA_TRY(rota_polling_improbe(MPI_ANY_SOURCE,
+                                          sparse_tag(x, (int)kind), x->comm,
+                                          &flag, &to->message, &to->status));
         if (!flag)
             return MPI_SUCCESS;
         int err = receive(x, kind);
@@ -455,7 +456,7 @@ static int test_in_turn(rota_exec *x, MPI_Request *request, bool *done)
 {
     int flag = 0;
 
-    ROTA_TRY(MPI_Test(request, &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(rota_polling_test(request, &flag, MPI_STATUS_IGNORE));
     x->moved = x->moved || flag;
     *done = flag;
     return MPI_SUCCESS;
