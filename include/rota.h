@@ -1480,7 +1480,8 @@ ROTA_API int rota_version(void);
  *
  *   rota_leaders  ROTA_LEADERS
  *       Leaders per node, in algorithms that have several: 1..2^20. If a node
- *       has fewer ranks, all of them are leaders.
+ *       has fewer ranks, all of them are leaders. Where ranks share their
+ *       messages, there are at most as many as other nodes.
  *
  *   rota_pieces  ROTA_PIECES
  *       Messages in which a leader sends what it has for another node, in

@@ -6,7 +6,8 @@
 #
 # Simulates rows with so many ranks (default up to 256) again, in an order drawn from the
 # seed (default today's date, as YYYYMMDD), until N seconds have passed (default 40;
-# 0: all rows), and prints those that differ in any digit. With --smpi the rows are
+# 0: all rows), and prints those that differ in any digit, and how many are left. Rows with
+# more than 1,024 ranks take up to minutes each, and are simulated one by one. With --smpi the rows are
 # those of docs/stock.csv, or with --csv of docs/scaling.csv, which scale.sh makes by
 # SimGrid's SMPI, built in BUILD; they differ if a time does by more than one per mille,
 # since its last digits depend on when in simulated time an exchange begins. Blocks of
@@ -34,11 +35,12 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-# Rows simulated at once: by SMPI each is a run of its own, and time is short.
+# Rows simulated at once: of many ranks each takes long, and time is short.
 together=64
+[ "$least" -le 1024 ] || together=1
 if [ -n "$smpi" ]; then
     : "${csv:=docs/stock.csv}"
-    together=1
+    together=1 # each is a run of its own
 fi
 : "${csv:=docs/simulated.csv}"
 work=$(mktemp -d) || exit 1
@@ -77,7 +79,7 @@ differing()
 
 # Rows that differ by the algorithm alone are simulated together. Drawn by numbers of our
 # own: awk's rand differs from one awk to another.
-awk -F, -v least="$least" -v most="$most" -v brief="$((seconds > 0 && together == 1))" '
+awk -F, -v least="$least" -v most="$most" -v brief="${smpi:+$((seconds > 0))}" '
     NR > 1 && $2 >= least && $2 <= most && $NF != "late" && !(brief && $6 > 16384)' "$csv" >"$work/rows"
 awk -F, -v seed="$seed" -v together="$together" '
     BEGIN { state = seed % 4294967296 }
@@ -108,5 +110,6 @@ while IFS=, read -r machine ranks node kind dist size names; do
 done <"$work/lines" || exit
 [ ! -s "$work/differ" ] || cat "$work/differ"
 [ -s "$work/made" ] || { echo "remake.sh: no row was remade" >&2; exit 1; }
-echo "seed $seed: $(($(wc -l <"$work/made"))) of $(($(wc -l <"$work/rows"))) rows remade"
+made=$(wc -l <"$work/made") all=$(wc -l <"$work/rows")
+echo "seed $seed: $((made)) of $((all)) rows remade, $((all - made)) left"
 [ ! -s "$work/differ" ]

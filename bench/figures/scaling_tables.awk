@@ -162,6 +162,48 @@ function print_table(    n, size, s, r, time, least, text) {
     }
 }
 
+# Rows of a table with shared_leaders_grid, the fastest of the other plans of the
+# command, and the fastest of all forms as published.
+function add_grid(line,    word, n, i, o, ranks, size, algo, r, k, s, a, m, at, us, name) {
+    n = split(line, word, " ")
+    for (i = 3; i < n; i += 2) o[word[i]] = word[i + 1]
+    r = split(o["--ranks"], ranks, ",")
+    k = split(o["--sizes"], size, ",")
+    m = split(with_published(o["--algos"]), algo, ",")
+    for (i = 1; i <= r; i++)
+        for (s = 1; s <= k; s++) {
+            at = o["--machine"] FS ranks[i] FS o["--node"] FS "fixed" FS "uniform" FS size[s] FS
+            clear(us)
+            for (a = 1; a <= m; a++) note_grid(at, algo[a], us, name)
+            row[++n_rows] = "| " o["--machine"] " | " whole(ranks[i]) " | " size[s] " | " \
+                three(us["grid"]) " | " over_grid(us, name, "other") " | " \
+                over_grid(us, name, "published") " |"
+        }
+}
+
+function note_grid(at, algo, us, name,    what) {
+    what = algo ~ /^shared_leaders_grid/ ? "grid" : algo ~ /_published/ ? "published" : "other"
+    if (!((at algo) in result) || ((what in us) && us[what] <= result[at algo] + 0)) return
+    us[what] = result[at algo] + 0
+    name[what] = algo (what == "published" ? ":" best_params[at algo] : "")
+    sub(/:intranode=shm$/, "", name[what])
+}
+
+function three(time) {
+    return sprintf(time < 99.95 ? "%.1f" : "%.0f", time)
+}
+
+function over_grid(us, name, what) {
+    return "`" name[what] "` | " three(us[what]) " | " sprintf("%.2f", us[what] / us["grid"])
+}
+
+function print_grid(    r) {
+    print "| machine | ranks | S | `shared_leaders_grid` | other | us | over grid |" \
+        " published | us | over grid |"
+    print "| --- | ---: | ---: | ---: | --- | ---: | ---: | --- | ---: | ---: |"
+    for (r = 1; r <= n_rows; r++) print row[r]
+}
+
 function clear(set,    i) {
     for (i in set) delete set[i]
 }
@@ -217,9 +259,9 @@ function print_dists(    r, d, text, part) {
     }
 }
 
-/^<!-- (gains|dists) -->$/ {
+/^<!-- (gains|dists|grid) -->$/ {
     if (inside) exit wrong("a table in a table")
-    inside = $0 ~ /gains/ ? "gains" : "dists"
+    inside = $0 ~ /gains/ ? "gains" : $0 ~ /grid/ ? "grid" : "dists"
     n_rows = n_rest = n_dists = 0
     clear(is_row)
     print
@@ -242,6 +284,7 @@ function print_dists(    r, d, text, part) {
     if (!inside) exit wrong("an end without a beginning")
     if (inside == "gains") print_gains()
     else if (inside == "dists") print_dists()
+    else if (inside == "grid") print_grid()
     else print_table()
     for (i = 1; i <= n_rest; i++) print rest[i]
     inside = ""
@@ -252,6 +295,7 @@ inside && /^\|/ { next }
 inside {
     if ($0 ~ /^    sh bench\/figures\/(scale|simulate).sh /) {
         if (inside == "dists") add_dist($0)
+        else if (inside == "grid") add_grid($0)
         else add_command($0)
     }
     rest[++n_rest] = $0

@@ -11,7 +11,8 @@
 # interrupted goes on where it was. Between "<!-- dists -->" and "<!-- end -->"
 # each command names a distribution, which is a row; the table between
 # "<!-- gains -->" and "<!-- end -->" compares the fastest plans with what they
-# compete with, from all of the CSV. Commands of bench/plot/plot.sh, indented,
+# compete with, from all of the CSV; one after "<!-- grid -->" compares
+# shared_leaders_grid with the others of its commands. Commands of bench/plot/plot.sh, indented,
 # are run as well.
 #
 # With --check nothing is run or written: is the page what would be made from

@@ -85,6 +85,16 @@ int rota_build_leaders(const rota_topo *topo, const rota_leaders *leaders,
 
 /* ---- leaders with shared memory: shared_leaders.c ------------------------ */
 
+/* Not more leaders than there are other nodes: those that lead for none would keep
+ * the others from being spread over the whole node. */
+static inline int rota_leaders_needed(const rota_topo *t,
+                                      const rota_params *params)
+{
+    const int others = t->n_nodes > 2 ? t->n_nodes - 1 : 1;
+
+    return params->leaders < others ? params->leaders : others;
+}
+
 int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
                               bool flow, rota_sched *s);
 

@@ -4,8 +4,9 @@
  *   radix    up to P
  *   batch    messages in flight in each direction, or steps of a batch; by
  *            default as in MPICH's scattered exchange
- *   leaders  of a node, or all its ranks if they are fewer; by default the best
- *            of 1, 2 and 4 on the machines of [Peng21]
+ *   leaders  of a node, or all its ranks if they are fewer; of those in shared
+ *            memory as many as there are other nodes if these are fewer; by
+ *            default the best of 1, 2 and 4 on the machines of [Peng21]
  *   pieces   messages in which a leader sends what it has for a node
  *   bundle   bytes of the longest block that travels with others; 0: any
  *

@@ -336,7 +336,7 @@ int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
                               bool flow, rota_sched *s)
 {
     const rota_leaders leaders = {
-        .n = params->leaders,
+        .n = rota_leaders_needed(topo, params),
         .spread = true,
         .flow = flow,
         .pieces = flow && params->pieces > 0 ? params->pieces : 1};

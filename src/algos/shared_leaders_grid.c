@@ -302,7 +302,8 @@ static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
     enum { LEAST = 4 }; /* nodes */
-    const rota_leaders leaders = {.n = params->leaders, .spread = true};
+    const rota_leaders leaders = {.n = rota_leaders_needed(topo, params),
+                                  .spread = true};
     grid o;
 
     if (params->sized || !rota_topo_even(topo) || topo->n_nodes < LEAST)

@@ -92,7 +92,7 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
     enum { MOST = 32, LARGE = 64 };
-    const int node = rota_topo_largest_node(topo);
+    const int node = rota_topo_largest_node(topo), others = topo->n_nodes - 1;
     values v = {0};
 
     if (!(algo->params & ROTA_P_LEADERS) || hints->params.leaders) {
@@ -108,10 +108,13 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
         add_value(&v, node < MOST ? node : MOST); /* fewer have more to move */
         return v;
     }
-    /* On large nodes, few leaders mean schedules of millions of temporary
-     * blocks. */
-    add_powers(&v, node > LARGE ? MOST / 2 : 1,
-               node < MOST ? node + 1 : MOST + 1);
+    /* Each leads for one other node or more. On large nodes, few leaders mean
+     * schedules of millions of temporary blocks. */
+    const int many = node < MOST ? node : MOST;
+    const int most = others < many ? others : many;
+    const int least = node > LARGE ? MOST / 2 : 1;
+    add_powers(&v, least < most ? least : most, most + 1);
+    add_value(&v, most);
     return v;
 }
 

@@ -37,16 +37,17 @@ typedef struct rota_choice {
     rota_device_path device;
 } rota_choice;
 
-/* The number of ranks of a full node that send what it has for others; 0: not
- * such an algorithm. */
+/* The number of ranks of a full node that send what it has for others, one node or
+ * more each; 0: not such an algorithm. */
 static inline int rota_choice_leaders(const rota_choice *c,
                                       const rota_topo *topo)
 {
-    const int Q = rota_topo_largest_node(topo);
+    const int Q = rota_topo_largest_node(topo), others = topo->n_nodes - 1;
+    const int most = others < Q ? others : Q;
 
     if (!c->algo->nodes || !(c->algo->params & ROTA_P_LEADERS))
         return 0;
-    return c->params.leaders < Q ? c->params.leaders : Q;
+    return c->params.leaders < most ? c->params.leaders : most;
 }
 
 /* Where something was measured. The texts are owned, and never NULL once read.

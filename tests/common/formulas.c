@@ -390,6 +390,19 @@ static size_t spread_leaders_to(const part *p, int node)
     return by_leaders_to(p, node, p->params->leaders, true, false);
 }
 
+/* Of leaders that share their messages there are at most as many as other nodes. */
+static int sharing(const part *p)
+{
+    const int others = p->t->n_nodes > 1 ? p->t->n_nodes - 1 : 1;
+
+    return p->params->leaders < others ? p->params->leaders : others;
+}
+
+static size_t shared_leaders_to(const part *p, int node)
+{
+    return by_leaders_to(p, node, sharing(p), true, false);
+}
+
 static size_t overlapped_leaders_to(const part *p, int node)
 {
     return by_leaders_to(p, node, p->params->leaders, true, true);
@@ -448,14 +461,13 @@ static formula_cost overlapped_leaders(const part *p)
  * handed, all but what goes between nodes and each rank's blocks for its own. */
 static formula_cost shared_leaders(const part *p)
 {
-    const leaders l = leaders_of(p, p->params->leaders, true);
+    const leaders l = leaders_of(p, sharing(p), true);
     const size_t Q = (size_t)p->Q;
     const int N = p->t->n_nodes;
     const bool leads = l.which < l.n && offsets_of(p, &l, l.which) > 0;
     formula_cost c = {.rounds = p->t->P > 1, .scratch = FORMULA_OPEN};
 
-    c.handed =
-        by_leaders_to(p, p->node, p->params->leaders, true, false) - (Q - 1);
+    c.handed = by_leaders_to(p, p->node, sharing(p), true, false) - (Q - 1);
     if (N > 1)
         c.rounds = Q == 1 ? 1 : leads ? 3 : 2;
     c.blocks = Q - 1;
@@ -484,13 +496,13 @@ static size_t pieces_to(const part *p, int node)
 
 static size_t shared_leaders_overlapped_to(const part *p, int node)
 {
-    const leaders l = leaders_of(p, p->params->leaders, true);
+    const leaders l = leaders_of(p, sharing(p), true);
     const int N = p->t->n_nodes;
     const size_t others = (size_t)p->Q - 1;
     size_t n = others;
 
     if (node != p->node)
-        return by_leaders_to(p, node, p->params->leaders, true, true) *
+        return by_leaders_to(p, node, sharing(p), true, true) *
                pieces_to(p, node);
     for (int i = 1; i < N; i++)
         n += i % l.n == l.which ? others : pieces_to(p, (p->node + i) % N);
@@ -522,7 +534,7 @@ static bool is_grid(const part *p)
 
 static grid grid_of(const part *p)
 {
-    grid g = {.l = leaders_of(p, p->params->leaders, true), .N = p->t->n_nodes};
+    grid g = {.l = leaders_of(p, sharing(p), true), .N = p->t->n_nodes};
 
     while (g.width * g.width < g.N)
         g.width++;
@@ -566,7 +578,7 @@ static size_t grid_to(const part *p, int node)
     const int step = i < g.width ? i : i % g.width == 0 ? i / g.width : 0;
 
     if (!is_grid(p))
-        return spread_leaders_to(p, node);
+        return shared_leaders_to(p, node);
     if (node == p->node)
         return (size_t)p->Q - 1 + grid_handed(p);
     return step > 0 && step % g.l.n == g.l.which;
@@ -664,7 +676,7 @@ static const struct row {
     {"mpml", leaders_to, first_leaders},
     {"nmpml", spread_leaders_to, spread_leaders},
     {"onmpml", overlapped_leaders_to, overlapped_leaders},
-    {"shared_leaders", spread_leaders_to, shared_leaders},
+    {"shared_leaders", shared_leaders_to, shared_leaders},
     {"shared_leaders_overlapped", shared_leaders_overlapped_to,
      shared_leaders_overlapped},
     {"shared_leaders_grid", grid_to, in_grid},

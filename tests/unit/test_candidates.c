@@ -60,6 +60,28 @@ static void all_find_room(void **state)
         }
 }
 
+/* Of leaders in shared memory there are up to as many as ranks of a node or other
+ * nodes, and that many. */
+static void leaders_for_each_node(void **state)
+{
+    (void)state;
+    for (int N = 2; N <= 40; N++)
+        for (int Q = 2; Q <= 48; Q++) {
+            const rota_candidates list = find(N * Q, Q, false);
+            const int others = N - 1 < 32 ? N - 1 : 32;
+            const int most = others < Q ? others : Q;
+            int found = 0;
+            for (int i = 0; i < list.n; i++) {
+                const rota_choice *const c = &list.item[i].choice;
+                if (c->algo != &rota_algo_shared_leaders)
+                    continue;
+                assert_in_range(c->params.leaders, 1, most);
+                found += c->params.leaders == most;
+            }
+            assert_int_equal(found, 1);
+        }
+}
+
 /* With a bundle of every length from every group of a node, the last of them all
  * is the form of as many groups as ranks. */
 static void neighbors_find_room(void **state)
@@ -226,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_find_room),
+        cmocka_unit_test(leaders_for_each_node),
         cmocka_unit_test(neighbors_find_room),
         cmocka_unit_test(both_ways_of_a_device),
         cmocka_unit_test(forwarding_has_to_pay),

@@ -395,6 +395,25 @@ static void leaders_by_domain(void **state)
     rota_topo_free(&t);
 }
 
+/* Two other nodes have two leaders, whose places are spread over all domains, however
+ * many are asked for. */
+static void leaders_for_nodes(void **state)
+{
+    rota_topo t;
+
+    (void)state;
+    assert_int_equal(rota_topo_make(&t, 24, 8, 1), MPI_SUCCESS);
+    rota_topo_spread(&t, 2);
+    for (int L = 2; L <= 8; L++)
+        for (int q = 0; q < 24; q++) {
+            const bool first = t.local[q] % 4 == 0;
+            assert_int_equal(leads(&rota_algo_shared_leaders, &t, q, L), first);
+            assert_int_equal(
+                leads(&rota_algo_shared_leaders_overlapped, &t, q, L), first);
+        }
+    rota_topo_free(&t);
+}
+
 /* Every rank gets one message a node, of what the node has for it, whatever
  * the sizes of nodes are. */
 static void columns_to_uneven_nodes(void **state)
@@ -437,6 +456,7 @@ int main(void)
         cmocka_unit_test(overlapped_leaders),
         cmocka_unit_test(shared_leaders_meet_twice),
         cmocka_unit_test(leaders_by_domain),
+        cmocka_unit_test(leaders_for_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
