@@ -329,20 +329,22 @@ static void add_beside(rota_cost *all, double ns)
     all->ns[most][ROTA_PART_BUSY] += ns;
 }
 
-static int common_divisor(int a, int b)
+/* Of many ranks a sample counts: all ranks of some nodes, since few of a node may
+ * lead the others. Returns how far apart these nodes are, 1 for all. */
+static int nodes_apart(const rota_topo *t)
 {
-    return b == 0 ? a : common_divisor(b, a % b);
+    enum { MANY = 512 };
+    const int ranks = t->P <= MANY ? t->P : BENCH_SAMPLE;
+    const int nodes = ranks / rota_topo_largest_node(t);
+
+    return (t->n_nodes - 1) / (nodes > 0 ? nodes : 1) + 1;
 }
 
-/* From one rank of a sample to the next: of the first ranks of nodes, which often
- * lead them, there are as many as of the others. */
-static int stride_among(int P, int node)
+/* Does a rank of a sample count? Of a single node every so many. */
+static bool is_in_sample(const rota_topo *t, int me)
 {
-    int stride = bench_stride(P);
-
-    while (node > 0 && common_divisor(stride, node) > 1)
-        stride++;
-    return stride;
+    return t->n_nodes > 1 ? t->node[me] % nodes_apart(t) == 0
+                          : me % bench_stride(t->P) == 0;
 }
 
 /* Microseconds, of a sample of the ranks if there are many; beside: nanoseconds
@@ -354,19 +356,19 @@ static double expected_with(const rota_hints *hints, options *o,
 {
     rota_topo topo = inside_topo(P, o->node);
     const likeness like = find_likeness(o, P);
-    const int stride = stride_among(P, o->node);
     rota_cost all = {{{0}}};
-    int n = 0, me = 0;
+    int n = 0;
 
     rota_topo_spread(&topo, o->domains);
-    do {
+    for (int me = 0; me < P; me++) {
+        if (!is_in_sample(&topo, me))
+            continue;
         rota_terms step[ROTA_STEPS];
         *choice = count_rank(hints, o, &topo, machine, &like, me, step);
         const rota_cost cost = rota_cost_of(machine, 1, step);
         rota_cost_add(&all, &cost);
         n++;
-        me += stride;
-    } while (me < P);
+    }
     rota_topo_free(&topo);
     add_beside(&all, beside);
     return rota_cost_ns(&all, n) / 1e3;

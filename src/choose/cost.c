@@ -21,6 +21,8 @@ typedef struct counter {
     double now;       /* bytes that had passed when this one is posted */
     bool meanwhile;   /* messages within the node come after those to others */
     double first;     /* nanoseconds of receives posted before any send */
+    double late[ROTA_N_TERMS]; /* of a phase, what comes only in the next */
+    double port; /* the busiest one's part of what its node sends to others */
     rota_torus torus;
     double
         busiest; /* leaders take turns: the share of all hops in the direction
@@ -124,6 +126,14 @@ static void count_memory(const counter *k, rota_dir dir, double how_often,
         count_on(n, ROTA_LINK_P2P,
                  dir == ROTA_SEND ? ROTA_N_DIRS * how_often : 0,
                  ROTA_N_DIRS * bytes, bytes > ROTA_LONG * how_often);
+}
+
+/* A flag waits for nothing that others copy. */
+static void count_flag(const counter *k, rota_link link, double how_often,
+                       double n[])
+{
+    count_on(n + (k->meanwhile ? ROTA_TERM_MEANWHILE : 0), link, how_often, 0,
+             false);
 }
 
 static void count_message(counter *k, const rota_phase *p, rota_dir dir,
@@ -310,13 +320,13 @@ static content expect_content(const counter *k, const rota_phase *p,
  * domain, that takes as long as one of the two copies of an ordinary message
  * there. The other end only says or sees that they lie ready: one rank after the
  * other, before they copy or after. */
-static void count_handed(counter *k, const rota_phase *p, rota_dir dir,
-                         uint32_t m, rota_link link, content what, double n[])
+static void count_handed(counter *k, rota_dir dir, uint32_t m, rota_link link,
+                         content what, double n[])
 {
     const bool lends = rota_msg_lends(k->s, dir, m);
 
     k->meanwhile = lends;
-    count_message(k, p, dir, link, what.sent, 0, n);
+    count_flag(k, link, what.sent, n);
     if (lends)
         return;
     count_memory(k, ROTA_RECV, what.sent, what.bytes, n);
@@ -438,7 +448,7 @@ static double count_one(counter *k, const rota_phase *p, rota_dir dir,
         return 0;
     }
     if (msg->handed && link <= ROTA_LINK_NODE) {
-        count_handed(k, p, dir, m, link, what, n);
+        count_handed(k, dir, m, link, what, n);
         if (dir == ROTA_SEND) /* the giving end does not wait */
             return 0;
     } else {
@@ -459,6 +469,18 @@ static bool is_far(const counter *k, const rota_phase *p, rota_dir dir,
            ROTA_LINK_NET;
 }
 
+/* What members take of a single leader, whose exchange is a phase of its own, comes
+ * after that; with several leaders they take what one has received while others
+ * receive. */
+static bool is_taken_late(const counter *k, rota_dir dir, uint32_t m)
+{
+    enum { OF_MEMBERS = 2 }; /* phases */
+
+    return k->how->leaders == 1 && k->s->n_phases == OF_MEMBERS &&
+           dir == ROTA_RECV && k->s->msgs[dir].msg[m].handed &&
+           !rota_msg_lends(k->s, dir, m);
+}
+
 /* Count the messages of one direction of a phase. Returns the number that the
  * rank waits for; *slowest: the slowest link. ends: what is copied for one message to
  * another node. */
@@ -477,7 +499,9 @@ static double count_direction(counter *k, uint32_t phase, rota_dir dir,
         const bool near = !is_far(k, p, dir, m);
         const double before[] = {n[copies[0]], n[copies[1]]};
         k->meanwhile = k->how->leaders > 0 && m >= last;
-        const double often = count_one(k, p, dir, m, cells_each, n, slowest);
+        const double often =
+            count_one(k, p, dir, m, cells_each,
+                      is_taken_late(k, dir, m) ? k->late : n, slowest);
         awaited += often;
         far += near ? 0 : often;
         for (int i = 0; !near && i < 2; i++)
@@ -515,7 +539,7 @@ static double weight(const counter *k, int term)
     if (part < ROTA_PART_MEMORY)
         return 1;
     if (net && part < ROTA_PART_PATH)
-        return Q / (part == ROTA_PART_MEMORY ? net->domains : net->ports);
+        return part == ROTA_PART_MEMORY ? Q / net->domains : Q * k->port;
     return Q;
 }
 
@@ -570,12 +594,14 @@ static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
 
 static void count_bulk(counter *k, uint32_t phase)
 {
+    static const double none[ROTA_N_TERMS];
     const rota_phase *const p = &k->s->phase[phase];
     double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}}, ends[ROTA_N_DIRS][2];
     rota_link slowest = ROTA_LINK_DOMAIN;
     double most = 0;
 
     k->first = 0;
+    memset(k->late, 0, sizeof k->late);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         most = rota_larger(most, count_direction(k, phase, (rota_dir)dir,
                                                  n[dir], &slowest, ends[dir]));
@@ -586,6 +612,7 @@ static void count_bulk(counter *k, uint32_t phase)
     }
     n[ROTA_RECV][ROTA_TERM_NETWORK_FIRST] = k->first;
     add_to_step(k, phase + 1, n[ROTA_SEND], n[ROTA_RECV], 1);
+    add_to_step(k, phase + 2, none, k->late, 1);
     if (most > 0)
         count_waits(k, p, waits, slowest, step_at(k, phase + 1));
 }
@@ -747,6 +774,29 @@ static double busiest_share(const rota_torus *t, int n_nodes)
     return all > 0 ? most / all : 0;
 }
 
+/* Of what a node sends to others, the part that goes through its busiest port. Ranks
+ * are spread over ports in order, and leaders over ranks. */
+static double busiest_port(const rota_run_kind *how)
+{
+    const rota_network *const net = how->network;
+    const int L = how->leaders, others = how->topo->n_nodes - 1;
+    double most = 0, sum = 0;
+
+    if (!net || !net->given)
+        return 1;
+    if (L == 0 || net->ports == 1 || others < 1)
+        return 1.0 / net->ports;
+    for (int l = 0, port = 0; l < L; l++) {
+        if (l * net->ports / L > port) {
+            port = l * net->ports / L;
+            sum = 0;
+        }
+        sum += l > 0 ? (others - l) / L + 1 : others / L;
+        most = rota_larger(most, sum / others);
+    }
+    return most;
+}
+
 int rota_cost_count(const rota_sched *s, const double bytes[],
                     const rota_run_kind *how, rota_terms step[ROTA_STEPS])
 {
@@ -764,6 +814,7 @@ int rota_cost_count(const rota_sched *s, const double bytes[],
         k.busiest = busiest_share(&k.torus, how->topo->n_nodes);
     }
     k.slot = k.toward + paths;
+    k.port = busiest_port(how);
     memset(step, 0, ROTA_STEPS * sizeof *step);
     step[0].n[ROTA_TERM_START] = 1;
     for (uint32_t p = 0; p < s->n_phases; p++) {

@@ -2,6 +2,7 @@
 #include "algos/algo.h"
 #include "choose/cost.h"
 
+#include <math.h>
 #include <mpi.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -471,6 +472,70 @@ static void described(void **state)
 }
 
 /* MPI's own all-to-all without prices: the messages that it sends. */
+/* Leaders send what their nodes have for 3 others, through 2 ports: one leader
+ * through the first of them, two leaders for offsets 2 and 1, 3 through both, three
+ * those of 3 and 1 through the first. */
+static void ports_of_leaders(void **state)
+{
+    static const double part[] = {1, 2.0 / 3, 2.0 / 3};
+    const int byte = rota_term(ROTA_LINK_NET, ROTA_PER_BYTE);
+
+    (void)state;
+    for (int L = 1; L <= 3; L++) {
+        rota_network net = {.given = true, .ports = 1, .domains = 1};
+        task t = {.algo = &rota_algo_shared_leaders,
+                  .params = {.leaders = L},
+                  .leaders = L,
+                  .P = 16,
+                  .node_size = 4,
+                  .cores = 4,
+                  .shared = true,
+                  .network = &net,
+                  .block = BLOCK};
+        const double all = count(&t).n[byte];
+        net.ports = 2;
+        assert_true(fabs(count(&t).n[byte] - part[L - 1] * all) < 1e-6);
+        t.algo = &rota_algo_spread_out;
+        t.leaders = 0;
+        const double half = count(&t).n[byte];
+        net.ports = 1;
+        assert_true(half == count(&t).n[byte] / 2);
+    }
+}
+
+/* What a member takes of one leader comes in the step after its exchange, and of
+ * several in that of their exchange. A flag moves nothing through memory. */
+static void taken_late(void **state)
+{
+    const rota_network net = {.given = true, .ports = 1, .domains = 1};
+    const int messages = rota_term(ROTA_LINK_P2P, ROTA_PER_MESSAGE);
+    const int bytes = rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE);
+
+    (void)state;
+    for (int L = 1; L <= 2; L++) {
+        const task t = {.algo = &rota_algo_shared_leaders,
+                        .params = {.leaders = L},
+                        .leaders = L,
+                        .P = 9,
+                        .node_size = 3,
+                        .me = 2, /* leads nobody */
+                        .cores = 3,
+                        .shared = true,
+                        .network = &net,
+                        .block = BLOCK};
+        rota_terms step[ROTA_STEPS];
+        count_steps(&t, step);
+        /* 6 blocks given and 6 taken, by all 3; one to a member and from it. */
+        const double given = 3 * 6 * BLOCK, direct = 3 * 2 * BLOCK;
+        assert_true(step[1].n[bytes] == given);
+        assert_true(step[2].n[bytes] == direct + (L > 1 ? given : 0));
+        assert_true(step[3].n[bytes] == (L > 1 ? 0 : given));
+        assert_float_equal(step[1].n[messages], 0, 1e-9);
+        assert_float_equal(step[2].n[messages], 3, 1e-9);
+        assert_float_equal(step[3].n[messages], 0, 1e-9);
+    }
+}
+
 static void native_by_messages(void **state)
 {
     const task t = {.algo = &rota_algo_mpi,
@@ -810,6 +875,8 @@ int main(void)
         cmocka_unit_test(crosses_domains),
         cmocka_unit_test(bundles),
         cmocka_unit_test(described),
+        cmocka_unit_test(ports_of_leaders),
+        cmocka_unit_test(taken_late),
         cmocka_unit_test(exchanged),
         cmocka_unit_test(native_by_messages),
         cmocka_unit_test(meanwhile),
