@@ -38,11 +38,15 @@ else
     echo "left out: another allocator, there is no libjemalloc.so"
 fi
 
-if "$cxx" -fsanitize=address -o "$work/watched" "$here/arrays.cpp" 2>/dev/null; then
+if ! "$cxx" -fsanitize=address -o "$work/watched" "$here/arrays.cpp" 2>/dev/null
+then
+    echo "left out: AddressSanitizer, this compiler has none"
+elif ! with "MPI alone" env ASAN_OPTIONS=detect_leaks=0 "$@" "$ranks" "$work/watched"
+then
+    echo "left out: AddressSanitizer, with which MPI alone fails"
+else
     shared "AddressSanitizer" env ASAN_OPTIONS=detect_leaks=0 "$run" "$@" \
         "$ranks" "$work/watched" && wrong "$what: shared all the same"
-else
-    echo "left out: AddressSanitizer, this compiler has none"
 fi
 
 if ! command -v valgrind >/dev/null; then

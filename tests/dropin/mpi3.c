@@ -1,8 +1,8 @@
 /* mpi3.c - exchanges that any MPI 3 has, for mpi3.sh to run with librota_mpi, which
  * is to take them: blocking and nonblocking ones of every shape, among all ranks and
  * among neighbours, in place, with other datatypes, on several communicators and
- * buffers; persistent ones where MPI has them. Every block says who sent it to whom,
- * and when.
+ * buffers; persistent ones and those for large counts where MPI has them. Every block
+ * says who sent it to whom, and when.
  */
 #include "sides.h"
 
@@ -98,6 +98,92 @@ static void persistent(MPI_Comm c)
 }
 #endif
 
+#if HAS_LARGE
+
+enum { NOW, LATER, AGAIN, HOWS };
+
+typedef struct large_side {
+    MPI_Count *count;
+    MPI_Aint *displ;
+} large_side;
+
+static large_side enlarge(const side *s)
+{
+    const size_t n = (size_t)s->n + 1;
+    const large_side l = {malloc(n * sizeof(MPI_Count)),
+                          malloc(n * sizeof(MPI_Aint))};
+
+    for (int i = 0; i < s->n; i++) {
+        l.count[i] = s->count[i];
+        l.displ[i] = s->displ[i];
+    }
+    return l;
+}
+
+/* FORMS(call): how is NOW, LATER or AGAIN, r the request of the last two. */
+#define FORMS(name, iname, ...)                                                \
+    MUST(how == NOW ? MPI_##name##_c(__VA_ARGS__, c)                           \
+         : how == LATER                                                        \
+             ? MPI_##iname##_c(__VA_ARGS__, c, r)                              \
+             : MPI_##name##_init_c(__VA_ARGS__, c, MPI_INFO_NULL, r))
+
+static void call_large(int how, int shape, bool near, const side *a,
+                       const side *b, MPI_Comm c, MPI_Request *r)
+{
+    const large_side s = enlarge(a), d = enlarge(b);
+
+    if (shape == ONE && near)
+        FORMS(Neighbor_alltoall, Ineighbor_alltoall, a->data, s.count[0],
+              MPI_INT, b->data, d.count[0], MPI_INT);
+    else if (shape == ONE)
+        FORMS(Alltoall, Ialltoall, a->data, s.count[0], MPI_INT, b->data,
+              d.count[0], MPI_INT);
+    else if (shape == V && near)
+        FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, a->data, s.count,
+              s.displ, MPI_INT, b->data, d.count, d.displ, MPI_INT);
+    else if (shape == V)
+        FORMS(Alltoallv, Ialltoallv, a->data, s.count, s.displ, MPI_INT,
+              b->data, d.count, d.displ, MPI_INT);
+    else if (near)
+        FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, a->data, s.count, a->far,
+              a->type, b->data, d.count, b->far, b->type);
+    else
+        FORMS(Alltoallw, Ialltoallw, a->data, s.count, a->far, a->type, b->data,
+              d.count, b->far, b->type);
+    for (int i = 0; i < 2; i++) {
+        free(i ? d.count : s.count);
+        free(i ? d.displ : s.displ);
+    }
+}
+
+/* All 18 functions, a shape and a form at a time. */
+static void large(int how, int shape, bool near, MPI_Comm c, int n_to,
+                  const int to[], int n_from, const int from[])
+{
+    side a = make_side(n_to, to, me, MOST),
+         b = make_side(n_from, from, me, MOST);
+    layout l = {MPI_INT, 1, shape == ONE ? 3 : -1, 0, 0};
+    MPI_Request r = MPI_REQUEST_NULL;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        l.round = round;
+        lay_out(&a, &l, true);
+        lay_out(&b, &l, false);
+        if (how != AGAIN || round == 0)
+            call_large(how, shape, near, &a, &b, c, &r);
+        if (how == AGAIN)
+            MUST(MPI_Start(&r));
+        MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+        check_side(&b, &l, "large counts");
+    }
+    if (how == AGAIN)
+        MUST(MPI_Request_free(&r));
+    drop_side(&a);
+    drop_side(&b);
+}
+
+#endif
+
 /* Each rank's block is replaced by what comes from there, which has as many
  * elements. */
 static void in_place(MPI_Comm c)
@@ -125,6 +211,8 @@ int main(int argc, char **argv)
     int one = 1, to[3], from[3];
     MPI_Comm ring, graph, other;
 
+    if (argc > 1) /* does it make calls for large counts? */
+        return !HAS_LARGE;
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &P);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -150,6 +238,12 @@ int main(int argc, char **argv)
     in_place(MPI_COMM_WORLD);
 #if HAS_PERSISTENT
     persistent(other);
+#endif
+#if HAS_LARGE
+    for (int i = 0; i < HOWS * SHAPES; i++) {
+        large(i / SHAPES, i % SHAPES, false, other, P, NULL, P, NULL);
+        large(i / SHAPES, i % SHAPES, true, graph, n, to, n, from);
+    }
 #endif
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (me == 0)

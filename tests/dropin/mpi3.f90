@@ -8,6 +8,11 @@
 #define DATATYPE integer
 #define REQUEST integer
 #endif
+#ifdef GRAPH_ONLY
+#define RING_OR_GRAPH graph
+#else
+#define RING_OR_GRAPH ring
+#endif
 program exchanges
 #ifdef REQUEST_OF_mpif
   implicit none
@@ -73,7 +78,7 @@ program exchanges
         ring, ierr)
     call check_beside()
     call MPI_Neighbor_alltoallv(both, [1, 1], [0, 1], MPI_INTEGER, beside, &
-        [1, 1], [0, 1], MPI_INTEGER, ring, ierr)
+        [1, 1], [0, 1], MPI_INTEGER, RING_OR_GRAPH, ierr)
     call check_beside()
     call MPI_Neighbor_alltoallw(both, [1, 1], places, ints, beside, [1, 1], &
         places, ints, graph, ierr)

@@ -14,10 +14,26 @@ command -v "$compiler" >/dev/null || {
     exit 77
 }
 export ROTA_MPI_AFTER=0
+
+# build MODULE [OPTION]
+build()
+{
+    "$compiler" -cpp -fallow-argument-mismatch "-DMODULE=$1" "-DREQUEST_OF_$1" \
+        ${2:+"$2"} -o "$work/$1" "$source" -J "$work" \
+        >"$work/out" 2>"$work/err" || wrong "$1: not compiled"
+}
+
 for module in mpi mpi_f08 mpif; do
-    "$compiler" -cpp -fallow-argument-mismatch -DMODULE=$module \
-        "-DREQUEST_OF_$module" -o "$work/$module" "$source" -J "$work" \
-        >"$work/out" 2>"$work/err" || wrong "$module: not compiled"
+    [ "$module" != "${ROTA_LEFT_OUT:-}" ] || {
+        echo "skipped: $module, whose calls this MPI makes by PMPI names"
+        continue
+    }
+    build $module
+    # The MPI_Neighbor_alltoallv of MPICH 5.0.2 aborts in mpi_f08 on a grid.
+    with "$module, MPI alone" "$@" "$ranks" "$work/$module" || {
+        echo "skipped: $module on a grid: MPI alone fails"
+        build $module -DGRAPH_ONLY
+    }
     with "$module" "$run" "$@" "$ranks" "$work/$module" || wrong "$what"
     [ "$(grep -c 'wrong  *0$' "$work/out")" -eq "$ranks" ] || wrong "$what"
     for calls in Alltoall:9 Alltoallv:18 Alltoallw:18 Neighbor_alltoall:9 \
