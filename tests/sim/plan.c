@@ -6,6 +6,7 @@
 #include "exec/payload/parcels.h"
 #include "exec/payload/sized.h"
 #include "exec/transport/mailbox/mailbox.h"
+#include "plan/kinds/array_block.h"
 #include "plan/kinds/parts.h"
 
 #include <stdio.h>
@@ -14,10 +15,13 @@
 
 enum { TEXT = 300, GUARD = 64, GUARD_BYTE = 0x5c, GAP_BYTE = 0x3a };
 
+enum { MOST_ARRAYS = 4 };
+
 enum { MOST = 48 }; /* elements of the largest block, but huge ones */
 
-const char *const mode_name[N_MODES] = {
-    "fixed", "rebase", "varying", "in_place", "exchange", "units", "reverse"};
+const char *const mode_name[N_MODES] = {"fixed",    "rebase",   "varying",
+                                        "in_place", "exchange", "units",
+                                        "reverse",  "arrays"};
 const char *const bound_name[N_BOUNDS] = {"none", "all", "some"};
 const char *const metadata_name[ROTA_N_METADATA] = {"once", "fused",
                                                     "two_phase", "combined"};
@@ -53,13 +57,13 @@ static bool ok(int err, char *text, int rank, const char *what)
 /* Is it a sparse exchange, whose partners are found by consensus? */
 static bool is_sparse(const spec *c)
 {
-    return c->mode == MODE_EXCHANGE && (c->algo == &rota_algo_consensus ||
-                                        c->algo == &rota_algo_consensus_node);
+    return spec_is_exchange(c) && (c->algo == &rota_algo_consensus ||
+                                   c->algo == &rota_algo_consensus_node);
 }
 
 static bool varies(const spec *c)
 {
-    return c->mode == MODE_VARYING || c->mode == MODE_EXCHANGE ||
+    return c->mode == MODE_VARYING || spec_is_exchange(c) ||
            c->mode == MODE_UNITS;
 }
 
@@ -72,14 +76,50 @@ static size_t unit_of(const spec *c, int run)
                                  : 1;
 }
 
+/* How many arrays, and the bytes of an element of one. */
+static int n_arrays(const spec *c)
+{
+    return 1 + (int)(mix(c->seed, 9) % MOST_ARRAYS);
+}
+
+static size_t width_of(const spec *c, int array)
+{
+    enum { WIDEST = 16 };
+
+    return 1 + mix(c->seed, 10 + (uint64_t)array) % WIDEST;
+}
+
+static size_t most_of(const spec *c)
+{
+    return (1 + (size_t)(c->seed % MOST)) * (c->scale ? (size_t)c->scale : 1);
+}
+
+/* Elements of a part. */
+static size_t count_between(const spec *c, int array, int run, int src, int dst)
+{
+    const uint64_t seed = mix(c->seed, (uint64_t)(run * MOST_ARRAYS + array));
+
+    return pattern_bytes(c->pattern, seed, c->P, most_of(c), src, dst);
+}
+
+static size_t block_of_arrays(const spec *c, int run, int src, int dst)
+{
+    size_t bytes[MOST_ARRAYS];
+
+    for (int i = 0; i < n_arrays(c); i++)
+        bytes[i] = count_between(c, i, run, src, dst) * width_of(c, i);
+    return rota_array_block_bytes(n_arrays(c), bytes, 1);
+}
+
 static size_t bytes_between(const spec *c, const layout *l, int run, int src,
                             int dst)
 {
     const bool counts_vary = varies(c) && c->mode != MODE_UNITS;
     const uint64_t seed = counts_vary ? mix(c->seed, (uint64_t)run) : c->seed;
-    const size_t most =
-        (1 + (size_t)(c->seed % MOST)) * (c->scale ? (size_t)c->scale : 1);
+    const size_t most = most_of(c);
 
+    if (c->mode == MODE_ARRAYS)
+        return block_of_arrays(c, run, src, dst);
     if (c->mode == MODE_IN_PLACE && src > dst)
         return bytes_between(c, l, run, dst, src);
     return pattern_bytes(c->pattern, seed, c->P, most, src, dst) *
@@ -153,6 +193,32 @@ static int combine(const rota_operator *o, const char *from, char *into,
     return MPI_SUCCESS;
 }
 
+/* What a byte of a part is. */
+static char part_is(const sim_plan *plan, int array, int run, int src, int dst,
+                    size_t i)
+{
+    return (char)payload(src, dst, i * MOST_ARRAYS + (size_t)array,
+                         plan->index * RUNS + run);
+}
+
+/* As a start does it. */
+static void put_arrays(const sim_plan *plan, int run, int src, int dst,
+                       char *at)
+{
+    const spec *const c = &plan->spec;
+    char *part = at + rota_array_head(n_arrays(c));
+
+    memset(at, 0, plan->matrix[run][src * c->P + dst]);
+    for (int array = 0; array < n_arrays(c); array++) {
+        const size_t count = count_between(c, array, run, src, dst);
+        const size_t bytes = count * width_of(c, array);
+        rota_array_tell(at, array, count);
+        for (size_t i = 0; i < bytes; i++)
+            part[i] = part_is(plan, array, run, src, dst, i);
+        part += rota_array_padded(bytes);
+    }
+}
+
 /* Write the block that src sends to dst in a run of the plan to at; or combine it
  * with what is there, as its receiver does. */
 static void put_block(const sim_plan *plan, int run, int src, int dst,
@@ -164,6 +230,10 @@ static void put_block(const sim_plan *plan, int run, int src, int dst,
     const bool combines =
         plan->spec.mode == MODE_REVERSE && l == &plan->side[1];
 
+    if (plan->spec.mode == MODE_ARRAYS && bytes > 0) {
+        put_arrays(plan, run, src, dst, at);
+        return;
+    }
     for (size_t i = 0; i < bytes;) {
         char *const element =
             at + (ptrdiff_t)(i / l->type.size) * l->type.extent;
@@ -341,13 +411,13 @@ static void leave_out(sim_plan *plan, int rank, int run)
         }
         if (is_left_out(plan, run, q, rank)) {
             expect(r, ROTA_ABOVE_BOUND, comes);
-            if (plan->spec.mode != MODE_EXCHANGE)
+            if (!spec_is_exchange(&plan->spec))
                 rota_status_note(&r->x.status, ROTA_ABOVE_BOUND, q, *in, 0);
             *in = 0;
         }
         if (is_lied_about(plan, run, q, rank))
             expect(r, ROTA_MISMATCH, 0);
-        if (plan->spec.mode == MODE_EXCHANGE)
+        if (spec_is_exchange(&plan->spec))
             *in = 0;
     }
 }
@@ -381,7 +451,7 @@ static void fill(sim_plan *plan, int rank)
         char *const at = side ? in->data : out->data;
         put_block(plan, run, rank, q, &plan->side[side],
                   at + r->offset[side * P + q]);
-        if (plan->spec.mode != MODE_EXCHANGE &&
+        if (!spec_is_exchange(&plan->spec) &&
             !is_left_out(plan, run, q, rank) &&
             !is_withheld(plan, run, q, rank))
             put_block(plan, run, q, rank, &plan->side[1],
@@ -413,8 +483,7 @@ static bool guards_intact(const rank_plan *r)
 /* Do receivers know sizes that nevertheless are told? */
 static bool knows_counts(const spec *c)
 {
-    return varies(c) && c->mode != MODE_EXCHANGE &&
-           c->metadata != ROTA_META_ONCE;
+    return varies(c) && !spec_is_exchange(c) && c->metadata != ROTA_META_ONCE;
 }
 
 static uint32_t count_landing(const rank_plan *r, uint32_t m)
@@ -764,7 +833,7 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         .native = fakempi_comm(1 + plan->index, rank),
         .fixed = sim_plan_is_persistent(plan),
         .max_block = plan->max_block,
-        .counts_unknown = plan->spec.mode == MODE_EXCHANGE,
+        .counts_unknown = spec_is_exchange(&plan->spec),
         .stage_in = in_place,
     };
     r->sizing = (rota_sizing){
@@ -815,11 +884,17 @@ static void adapt_mode(spec *c)
 {
     const bool padded = c->algo->sizes == ROTA_SIZES_PADDED;
 
+    if (c->mode == MODE_ARRAYS && is_sparse(c))
+        c->mode = MODE_EXCHANGE;
+    if (c->mode == MODE_ARRAYS) { /* whose blocks are gathered by the start */
+        c->typed = false;
+        c->parts = false;
+    }
     if (c->algo->uniform && varies(c))
         c->mode = MODE_FIXED;
     if (c->algo->uniform && !has_equal_blocks(c->pattern))
         c->pattern = UNIFORM;
-    if (c->mode == MODE_EXCHANGE && (c->algo->native || padded))
+    if (spec_is_exchange(c) && (c->algo->native || padded))
         c->mode = MODE_VARYING;
     if (!varies(c))
         c->bound = BOUND_NONE;
@@ -834,7 +909,7 @@ static void adapt(spec *c)
     const bool learnt = algo->sizes == ROTA_SIZES_LEARNT;
 
     adapt_mode(c);
-    if (learnt ? varies(c) : c->mode == MODE_EXCHANGE) {
+    if (learnt ? varies(c) : spec_is_exchange(c)) {
         if (c->metadata == ROTA_META_ONCE)
             c->metadata = algo->metadata ? algo->metadata : ROTA_META_FUSED;
     } else if (!learnt) {
@@ -1005,7 +1080,7 @@ static bool arrived_rightly(const sim_plan *plan, int rank, int src)
     const size_t n = rota_cell_bytes(r->bytes[b]) / l->type.size;
     const size_t all = n * (size_t)l->type.extent;
 
-    return plan->spec.mode == MODE_EXCHANGE || plan->spec.lies || n == 0 ||
+    return spec_is_exchange(&plan->spec) || plan->spec.lies || n == 0 ||
            !rota_parts_arrived(&r->x, src) ||
            memcmp(in->data + r->offset[b], in->wanted + r->offset[b],
                   all - (size_t)(l->type.extent - l->type.ub)) == 0;
@@ -1068,6 +1143,48 @@ static const char *compare_found(const sim_plan *plan, int rank)
                 return "found wrong data";
     }
     return NULL;
+}
+
+/* The parts of a block that was found, which has bytes. */
+static const char *compare_parts(const sim_plan *plan, int src, int dst,
+                                 const char *block, size_t bytes)
+{
+    const spec *const c = &plan->spec;
+    const int run = plan->rank[dst].runs;
+    size_t at = rota_array_head(n_arrays(c));
+
+    for (int array = 0; array < n_arrays(c); array++) {
+        const size_t n = rota_array_told(block, array) * width_of(c, array);
+        if (rota_array_told(block, array) !=
+            count_between(c, array, run, src, dst))
+            return "found a wrong count";
+        for (size_t i = 0; i < n; i++)
+            if (block[at + i] != part_is(plan, array, run, src, dst, i))
+                return "found a wrong part";
+        at += rota_array_padded(n);
+    }
+    return at == bytes ? NULL : "found too many bytes";
+}
+
+/* The blocks of arrays that an exchange has found. */
+static const char *compare_arrays(const sim_plan *plan, int rank)
+{
+    const rank_plan *const r = &plan->rank[rank];
+    const int P = plan->spec.P;
+    const char *wrong = NULL;
+
+    for (int src = 0; src < P && !wrong; src++) {
+        const rota_block b = rota_dst(&r->s, src);
+        const bool out = is_left_out(plan, r->runs, src, rank);
+        const size_t bytes = out ? 0 : plan->matrix[r->runs][src * P + rank];
+        if (src == rank) /* it never moves */
+            continue;
+        if (r->bytes[b] != bytes)
+            wrong = "found a wrong size";
+        else if (bytes > 0)
+            wrong = compare_parts(plan, src, rank, r->x.blocks.place[b], bytes);
+    }
+    return wrong;
 }
 
 /* Of several blocks only the sum is known to be wrong. */
@@ -1136,7 +1253,7 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
     }
     for (uint32_t m = 0; m < l->n && !plan->spec.algo->native; m++) {
         const bool header = metadata != ROTA_META_ONCE &&
-                            (plan->spec.mode == MODE_EXCHANGE ||
+                            (spec_is_exchange(&plan->spec) ||
                              !rota_msg_is_direct(&r->s, ROTA_SEND, m));
         size_t bytes = 0;
         if (rota_path_lines.carries(&r->x, ROTA_SEND, m))
@@ -1188,9 +1305,10 @@ bool sim_plan_finish(sim_plan *plan, int rank, char *text)
         return tell(text, rank, "complete before all blocks were ready");
     const char *wrong = differs(&r->recv[k], "receive buffer differs");
 
-    if (!wrong && plan->spec.mode == MODE_EXCHANGE)
-        wrong = is_sparse(&plan->spec) ? compare_sparse(plan, rank)
-                                       : compare_found(plan, rank);
+    if (!wrong && spec_is_exchange(&plan->spec))
+        wrong = is_sparse(&plan->spec)           ? compare_sparse(plan, rank)
+                : plan->spec.mode == MODE_ARRAYS ? compare_arrays(plan, rank)
+                                                 : compare_found(plan, rank);
 
     if (!wrong)
         wrong = differs(&r->send[k], "send buffer was changed");

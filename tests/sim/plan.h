@@ -28,11 +28,11 @@ typedef enum mode {
     MODE_EXCHANGE, /* other sizes every run, which receivers do not know */
     MODE_UNITS,    /* the same counts of another unit every run */
     MODE_REVERSE,  /* as fixed, and what comes is combined with what is there */
+    MODE_ARRAYS,   /* as an exchange, of blocks of several arrays */
     N_MODES
 } mode;
 
-/* To the executor an exchange of arrays is one of bytes, and a request of MPI is a
- * test or a wait: those are not modes. */
+/* A request of MPI is a test or a wait to the executor: that is no mode. */
 
 /* Of the size of blocks, in modes with other sizes every run. */
 typedef enum bound {
@@ -133,12 +133,17 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
     return test_hash(test_hash(a) + b);
 }
 
+static inline bool spec_is_exchange(const spec *c)
+{
+    return c->mode == MODE_EXCHANGE || c->mode == MODE_ARRAYS;
+}
+
 /* Bound once for all runs, with persistent requests? */
 static inline bool sim_plan_is_persistent(const sim_plan *plan)
 {
     return plan->spec.metadata == ROTA_META_ONCE &&
-           plan->spec.mode != MODE_VARYING &&
-           plan->spec.mode != MODE_EXCHANGE && plan->spec.mode != MODE_UNITS;
+           plan->spec.mode != MODE_VARYING && !spec_is_exchange(&plan->spec) &&
+           plan->spec.mode != MODE_UNITS;
 }
 
 /* Which of a rank's buffers its next or current run uses. */

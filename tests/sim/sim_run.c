@@ -90,7 +90,7 @@ static bool run_point(tally *t, spec c)
     c.seed = mix(n, 1);
     sim_draw_form(&c);
     c.typed = n % 5 == 1;
-    c.mode = n % 2 ? MODE_VARYING : MODE_EXCHANGE;
+    c.mode = n % 2 ? MODE_VARYING : n % 4 == 0 ? MODE_EXCHANGE : MODE_ARRAYS;
     return run_next(t, c);
 }
 

@@ -1,23 +1,21 @@
 /* arrays.c - exchanges of several arrays, each with counts and a type of its
  * own.
  *
- * What a rank sends another is one block of an exchange with borrowed blocks:
- * the count of each array, and their parts, each from a multiple of ALIGNED bytes.
- * A start copies them to the plan's send buffer, and ranks of the node read them
- * there. So a part is copied twice, as in an exchange of its own, or once if the
- * program borrows it. What a rank has for itself is copied once, or never.
+ * What a rank sends another is one block of an exchange with borrowed blocks
+ * (array_block.h). A start copies its parts to the plan's send buffer, and ranks of
+ * the node read them there. So a part is copied twice, as in an exchange of its own,
+ * or once if the program borrows it. What a rank has for itself is copied once, or
+ * never.
  */
 #include "exec/memory/lending.h"
 #include "exec/move/blocks.h"
+#include "plan/kinds/array_block.h"
 #include "plan/kinds/counted.h"
 #include "plan/kinds/exchange.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Where counts and parts lie in a block: a program may borrow them. */
-enum { ALIGNED = 8 };
 
 /* Bytes above which a block is written past the caches where pieces of the pool are:
  * its reader has the lines of the buffer, and where cores are far apart that takes a
@@ -47,18 +45,6 @@ typedef struct arrays {
 static arrays *arrays_of(const rota_task *t)
 {
     return t->own;
-}
-
-/* Bytes in front of a block's parts: a count for each array. */
-static size_t head_bytes(const arrays *own)
-{
-    return (size_t)own->n * sizeof(uint64_t);
-}
-
-/* From a part to the next one. */
-static size_t padded(size_t bytes)
-{
-    return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
 /* ---- making -------------------------------------------------------------- */
@@ -195,10 +181,8 @@ static int lay_out(const rota_built *b, size_t *all)
 
     *all = 0;
     for (int q = 0; q < P; q++) {
-        size_t bytes = 0;
-        for (int i = 0; i < own->n && bytes <= PTRDIFF_MAX; i++)
-            bytes += padded(own->bytes[i * P + q]);
-        bytes += bytes > 0 ? head_bytes(own) : 0;
+        const size_t bytes =
+            rota_array_block_bytes(own->n, own->bytes + q, (size_t)P);
         if (bytes > PTRDIFF_MAX - *all)
             return rota_fail(MPI_ERR_COUNT,
                              "what is sent to rank %d is beyond the address "
@@ -216,17 +200,17 @@ static void gather(const rota_built *b, int q, char *to)
     const arrays *const own = arrays_of(b->task);
     const rota_node *const node = b->exec.lending->node;
     const bool streams = node && node->streams && own->total[q] > LONG;
-    char *part = to + head_bytes(own);
+    char *part = to + rota_array_head(own->n);
 
     for (int i = 0; i < own->n; i++) {
         const int k = i * b->sched.P + q;
         const uint64_t count =
             rota_unit_elements(&own->array[i].unit, own->bytes[k]);
-        memcpy(to + (size_t)i * sizeof count, &count, sizeof count);
+        rota_array_tell(to, i, count);
         if (count > 0)
             rota_copy_bulk(part, own->array[i].base + own->offset[k],
                            own->bytes[k], streams);
-        part += padded(own->bytes[k]);
+        part += rota_array_padded(own->bytes[k]);
     }
 }
 
@@ -259,8 +243,7 @@ static size_t count_from(const rota_built *b, int i, int q)
         count = rota_unit_elements(&own->array[i].unit,
                                    own->bytes[i * b->sched.P + q]);
     else if (own->block[q])
-        memcpy(&count, (const char *)own->block[q] + (size_t)i * sizeof count,
-               sizeof count);
+        count = rota_array_told(own->block[q], i);
     return (size_t)count;
 }
 
@@ -278,7 +261,7 @@ static void find_parts(const rota_built *b, int q, const void *parts[])
     const char *next = own->block[q];
 
     if (next)
-        next += head_bytes(own);
+        next += rota_array_head(own->n);
     for (int i = 0; i < own->n; i++) {
         const int k = i * b->sched.P + q;
         const size_t bytes = bytes_from(b, i, q);
@@ -286,7 +269,7 @@ static void find_parts(const rota_built *b, int q, const void *parts[])
                    : q == b->sched.me ? own->array[i].base + own->offset[k]
                                       : next;
         if (q != b->sched.me && bytes > 0)
-            next += padded(bytes);
+            next += rota_array_padded(bytes);
     }
 }
 
