@@ -111,7 +111,7 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
     /* Each leads for one other node or more. On large nodes, few leaders mean
      * schedules of millions of temporary blocks. */
     const int many = node < MOST ? node : MOST;
-    const int most = others < many ? others : many;
+    const int most = others < many ? (others > 1 ? others : 1) : many;
     const int least = node > LARGE ? MOST / 2 : 1;
     add_powers(&v, least < most ? least : most, most + 1);
     add_value(&v, most);
