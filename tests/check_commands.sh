@@ -150,6 +150,7 @@ apt-get install |installs
 .*mpi4py-fft/transforms\.py|times; integrations_mpi4py_fft tries the adapter
 sh integrations/combblas/compare\.sh|integrations_combblas, with Open MPI
 .*/petsc_forests|integrations_petsc_sf, with the MPI that PETSc is for
+PETSC_OPTIONS=|integrations_petsc_sf_own, with the MPI that PETSc is for
 pip install|project_install installs the package of Python
 (cc program\.c .*)?pkg-config |needs an installation: project_install asks it
 meson setup |project_install does it

@@ -18,8 +18,9 @@ typedef struct {
 
 /* A plan, which is in use from a begin to its end. */
 typedef struct Link_ {
-    MPI_Datatype unit;
-    MPI_Op op; /* MPI_OP_NULL: roots go to leaves */
+    MPI_Datatype unit;  /* MPI_DATATYPE_NULL: it was freed */
+    PetscMPIInt keyval; /* of the unit's attribute that tells so */
+    MPI_Op op;          /* MPI_OP_NULL: roots go to leaves */
     const void *send, *recv;
     PetscBool busy;
     rota_plan *plan;
@@ -80,6 +81,9 @@ PetscErrorCode RotaSFDestroy(RotaSF *rsf)
     for (Link *l = (*rsf)->links, *next; l; l = next) {
         next = l->next;
         PetscCallMPI(rota_plan_free(&l->plan));
+        if (l->unit != MPI_DATATYPE_NULL)
+            PetscCallMPI(MPI_Type_delete_attr(l->unit, l->keyval));
+        PetscCallMPI(MPI_Type_free_keyval(&l->keyval));
         PetscCall(PetscFree(l));
     }
     PetscCallMPI(rota_graph_free(&(*rsf)->graph));
@@ -172,6 +176,34 @@ static PetscErrorCode MakeUp(RotaSF r, MPI_Datatype unit, const void *leaf,
     PetscFunctionReturn(0);
 }
 
+/* Another unit may get the same handle. */
+static int Forget(MPI_Datatype unit, int keyval, void *link, void *extra)
+{
+    ((Link *)link)->unit = MPI_DATATYPE_NULL;
+    return MPI_SUCCESS;
+}
+
+static PetscErrorCode MakeLink(RotaSF r, MPI_Datatype unit, const void *send,
+                               void *recv, MPI_Op op, Link **made)
+{
+    Link *l;
+
+    PetscFunctionBegin;
+    PetscCall(PetscNew(&l));
+    l->unit = unit;
+    l->op = op;
+    if (op == MPI_OP_NULL)
+        PetscCall(MakeDown(r, unit, send, recv, &l->plan));
+    else
+        PetscCall(MakeUp(r, unit, send, recv, op, &l->plan));
+    PetscCallMPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, Forget,
+                                        &l->keyval, NULL));
+    PetscCallMPI(MPI_Type_set_attr(unit, l->keyval, l));
+    l->next = r->links;
+    r->links = *made = l;
+    PetscFunctionReturn(0);
+}
+
 /* ---- running ------------------------------------------------------------- */
 
 /* All ranks have the same links in use, and find the same one, or none. */
@@ -184,15 +216,7 @@ static PetscErrorCode Begin(RotaSF r, MPI_Datatype unit, const void *send,
     while (l && (l->unit != unit || l->op != op || l->busy))
         l = l->next;
     if (!l) {
-        PetscCall(PetscNew(&l));
-        l->unit = unit;
-        l->op = op;
-        if (op == MPI_OP_NULL)
-            PetscCall(MakeDown(r, unit, send, recv, &l->plan));
-        else
-            PetscCall(MakeUp(r, unit, send, recv, op, &l->plan));
-        l->next = r->links;
-        r->links = l;
+        PetscCall(MakeLink(r, unit, send, recv, op, &l));
     } else if (l->send != send || l->recv != recv) {
         PetscCallMPI(rota_plan_set_buffers(l->plan, send, recv));
     }
@@ -203,15 +227,29 @@ static PetscErrorCode Begin(RotaSF r, MPI_Datatype unit, const void *send,
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode End(RotaSF r, MPI_Datatype unit, const void *send,
-                          const void *recv, MPI_Op op)
+static Link *FindBegun(RotaSF r, MPI_Datatype unit, const void *send,
+                       const void *recv, MPI_Op op)
 {
     Link *l = r->links;
 
-    PetscFunctionBegin;
     while (l && (l->unit != unit || l->op != op || !l->busy ||
                  l->send != send || l->recv != recv))
         l = l->next;
+    return l;
+}
+
+PetscBool RotaSFIsBegun(RotaSF rsf, MPI_Datatype unit, const void *from,
+                        const void *to, MPI_Op op)
+{
+    return FindBegun(rsf, unit, from, to, op) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode End(RotaSF r, MPI_Datatype unit, const void *send,
+                          const void *recv, MPI_Op op)
+{
+    Link *const l = FindBegun(r, unit, send, recv, op);
+
+    PetscFunctionBegin;
     PetscCheck(l, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
                "nothing was begun with this data");
     PetscCallMPI(rota_wait(l->plan));

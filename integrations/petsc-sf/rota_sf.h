@@ -2,7 +2,8 @@
  *
  * Functions are called as PetscSF's own, with the same data: by all ranks of the
  * star forest, in the same order. A plan is made at the first call with a unit, or
- * with a unit and an operator, and kept. Units must live as long as the RotaSF.
+ * with a unit and an operator, and kept until the unit is freed or the RotaSF
+ * destroyed.
  */
 #ifndef ROTA_SF_H
 #define ROTA_SF_H
@@ -29,5 +30,10 @@ PetscErrorCode RotaSFReduceBegin(RotaSF rsf, MPI_Datatype unit,
                                  MPI_Op op);
 PetscErrorCode RotaSFReduceEnd(RotaSF rsf, MPI_Datatype unit,
                                const void *leafdata, void *rootdata, MPI_Op op);
+
+/* Has a call with this data begun that has not ended? op: MPI_OP_NULL for a
+ * broadcast. */
+PetscBool RotaSFIsBegun(RotaSF rsf, MPI_Datatype unit, const void *from,
+                        const void *to, MPI_Op op);
 
 #endif /* ROTA_SF_H */
