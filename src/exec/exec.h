@@ -17,6 +17,7 @@
 #include "exec/move/polling.h"
 #include "exec/move/status.h"
 
+struct rota_contest;
 struct rota_node;
 
 typedef struct rota_exec rota_exec;
@@ -149,8 +150,9 @@ typedef struct rota_reach {
     /* Bytes from which a message in the sender's private memory is copied from
      * there by the kernel; SIZE_MAX: none is. */
     size_t attach_threshold;
-    /* Whether runs find out if these two are faster than the pool: contest.h */
-    bool contests_arena, contests_kernel;
+    /* Whether runs find out if these two are faster than the pool, and how its
+     * pieces are written: contest.h */
+    bool contests_arena, contests_kernel, contests_stores;
     /* hands: messages may be handed over, by a flag if their blocks are fixed,
      * or by parcels. lends: scratch is in this process's arena for this. Once
      * others know its address, the path frees it when they have read it, and
@@ -351,17 +353,18 @@ typedef struct rota_program {
     char *area;               /* the packing area */
     size_t area_bytes;
     /* What sends call in a run that could have gone another way: from the next start
-     * on x->contest finds out which is faster. shared: the first way is to read the
-     * message where it lies. */
-    void (*contest)(rota_exec *x, bool shared);
+     * on c, which is one of x's, finds out which is faster. direct: the first way is
+     * the direct one. */
+    void (*contest)(rota_exec *x, struct rota_contest *c, bool direct);
 
     /* What every start touches, as what follows it in rota_exec. */
     rota_step *step; /* as an array, up to end */
     rota_step *end;
     /* Called before a run; NULL: nothing to prepare. */
     int (*prepare)(rota_exec *x);
-    bool by_mpi; /* some step calls MPI */
-    bool rooms;  /* some send needs memory before its step */
+    bool by_mpi;    /* some step calls MPI */
+    bool contested; /* x->contest or x->stores is asked */
+    bool rooms;     /* some send needs memory before its step */
 } rota_program;
 
 /* The runs of an executor and its place in the list of those that run: active.c. The
@@ -412,6 +415,8 @@ struct rota_exec {
         *lending; /* memory/lending.h; NULL: blocks are sent, not lent */
     struct rota_contest
         *contest; /* move/contest.h, of how long messages go; or NULL */
+    struct rota_contest
+        *stores; /* of how pieces of the pool are written; or NULL */
 
     /* Binding makes the program. The rest is made before, where it is needed; gates
      * of varying plans later. */

@@ -1066,6 +1066,34 @@ static void contest(kind of, bool shared, bool direct_is_faster)
     shares = false;
 }
 
+/* Runs find out how to write pieces of the pool, apart from the other contest. */
+static void write_pieces(kind of, bool past_is_faster)
+{
+    const int runs =
+        ROTA_CONTEST_APART + ROTA_CONTEST_BEFORE + 2 * ROTA_CONTEST_TIMES + 1;
+    MPI_Info info = test_info("rota_attached_from", "1048576", "rota_algorithm",
+                              "spread_out");
+    job j;
+
+    test_case = past_is_faster ? "past the caches is faster"
+                               : "through the caches is faster";
+    added_ns[0] = past_is_faster ? 1000000000 : 0;
+    added_ns[1] = past_is_faster ? 0 : 1000000000;
+    MUST(open_kind(&j, of, MPI_COMM_WORLD, info));
+    if (!states(&j, "pieces", "through the caches: ranks share cores")) {
+        STATES(&j, "pieces", "as two ranks of the node have tried");
+        for (int n = 0; n < runs; n += 3)
+            run(&j);
+        STATES(&j, "pieces",
+               past_is_faster
+                   ? "past the caches: it was faster when last tried"
+                   : "through the caches: it was faster when last tried");
+    }
+    run(&j);
+    close_job(&j);
+    MPI_Info_free(&info);
+}
+
 /* The kernel copies; and what it refuses later is an error of the rank that would
  * have read, for which nobody waits. */
 static void attach(kind of)
@@ -1128,6 +1156,9 @@ int main(int argc, char **argv)
         attach(FIXED);
         attach(VARYING);
         attach(EXCHANGE);
+        for (int of = 0; of <= SCALED; of++)
+            for (int past = 0; past < 2; past++)
+                write_pieces((kind)of, past);
         for (int of = 0; of <= SCALED; of++) {
             for (int way = 0; way < 4; way++)
                 if (of != IN_PLACE || way < 2) /* sends from private memory */

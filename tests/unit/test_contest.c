@@ -237,6 +237,20 @@ static void test_contests_open_as_they_begin(void **state)
     }
 }
 
+/* No run is timed for both contests of a plan, whether judged or not. */
+static void test_contests_are_apart(void **state)
+{
+    (void)state;
+    for (uint32_t run = 0; run < 2 * ROTA_CONTEST_EVERY; run++)
+        for (int judged = 0; judged < 4; judged++) {
+            const rota_contest c[2] = {{.judged = judged & 1},
+                                       {.judged = judged & 2}};
+            assert_false(
+                rota_contest_needs_time(&c[0], run) &&
+                rota_contest_needs_time(&c[1], run + ROTA_CONTEST_APART));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_contests_come_again),
         cmocka_unit_test(test_late_ranks_keep_in_step),
         cmocka_unit_test(test_contests_open_as_they_begin),
+        cmocka_unit_test(test_contests_are_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,12 @@
  * Of each way there are as many runs as one needs to tell, and no test that ends when
  * it is sure: all ranks have to change ways in the same run.
  *
+ * How a rank writes pieces of the pool is found out likewise: through its caches, or
+ * directly to memory, past them. In the first way a line moves from the reader's
+ * cache to the writer's and back, which takes longer the farther apart the two
+ * cores are, and in the second it leaves the caches in between. No rank has to know
+ * how others write, so there are no votes but its own.
+ *
  * Runs are collective, and numbered: so all ranks that contest change ways in the
  * same run, and feel each other's. Each judges by its own runs and goes, in the
  * next run, the way that it found to be faster. Others see which one that is. So
@@ -32,23 +38,29 @@
  * contest, and others find caches and pages as they are when nothing changes; the
  * last of them, which go the other way before a rank's first contest, since they
  * touch new pages, as each entry of a queue gets its piece of the pool; runs from
- * one contest to the next, of which those that went the slower way are 1 %; and
- * runs from one that a rank may enter to the next, until it has been in one. */
+ * one contest to the next, of which those that went the slower way are 1 %; runs from
+ * one that a rank may enter to the next, until it has been in one; and runs from one
+ * contest of a plan to its other one, so that each is alone. */
 enum {
     ROTA_CONTEST_TIMES = 8,
     ROTA_CONTEST_BEFORE = 6,
     ROTA_CONTEST_NEW = 4,
     ROTA_CONTEST_EVERY = 1024,
     ROTA_CONTEST_OFFERED = 64,
+    ROTA_CONTEST_APART = 32,
 };
 
 _Static_assert(ROTA_CONTEST_EVERY % ROTA_CONTEST_OFFERED == 0,
                "ranks vote in the same runs");
+_Static_assert(ROTA_CONTEST_BEFORE + 2 * ROTA_CONTEST_TIMES <
+                       ROTA_CONTEST_APART &&
+                   2 * ROTA_CONTEST_APART <= ROTA_CONTEST_OFFERED,
+               "each is alone");
 
 /* Begins as zeros. */
 typedef struct rota_contest {
     bool asked;       /* a message could have gone either way */
-    bool shared;      /* its memory is shared: it goes directly until judged */
+    bool first;       /* the way until judged: directly, if memory is shared */
     bool open;        /* runs are timed */
     bool direct;      /* the way of this run, if asked */
     bool votes;       /* others read it in this run */
@@ -60,11 +72,11 @@ typedef struct rota_contest {
     int64_t ns[2][ROTA_CONTEST_TIMES]; /* of steps by the pool, directly */
 } rota_contest;
 
-/* A message of this run could go either way, the first one. */
-static inline void rota_contest_ask(rota_contest *c, bool shared)
+/* A message of this run could go either way, and goes the first one. */
+static inline void rota_contest_ask(rota_contest *c, bool first)
 {
     c->asked = true;
-    c->shared = c->direct = c->won = shared;
+    c->first = c->direct = c->won = first;
 }
 
 /* A run begins of a plan that has asked for a contest. They are numbered from 0, on

@@ -142,18 +142,24 @@ static const rota_path *find_lending(const rota_exec *x)
     return NULL;
 }
 
-static bool is_contested(const rota_exec *x)
+static bool is_asked(const rota_contest *c)
 {
-    return x->contest && x->contest->asked;
+    return c && c->asked;
 }
 
-static void begin_contest(rota_exec *x)
+static void begin_contest(rota_contest *c, uint32_t run)
+{
+    if (is_asked(c))
+        rota_contest_begin(c, run,
+                           rota_contest_needs_time(c, run) ? rota_now_ns() : 0);
+}
+
+static void begin_contests(rota_exec *x)
 {
     const uint32_t run = x->run.number / 2;
 
-    rota_contest_begin(x->contest, run,
-                       rota_contest_needs_time(x->contest, run) ? rota_now_ns()
-                                                                : 0);
+    begin_contest(x->contest, run);
+    begin_contest(x->stores, run + ROTA_CONTEST_APART);
 }
 
 static int prepare(rota_exec *x)
@@ -162,8 +168,8 @@ static int prepare(rota_exec *x)
         ROTA_TRY(move_out(x));
     if (rota_has_parcels(x) && !find_lending(x))
         rota_parcels_empty(x);
-    if (is_contested(x))
-        begin_contest(x);
+    if (x->program.contested)
+        begin_contests(x);
     return x->gate && x->gate->begin ? x->gate->begin(x) : MPI_SUCCESS;
 }
 
@@ -176,8 +182,9 @@ static int prepare_carrying(rota_exec *x)
 
 static void choose_prepare(rota_exec *x)
 {
+    x->program.contested = is_asked(x->contest) || is_asked(x->stores);
     const bool prepares =
-        x->stage_in || rota_has_parcels(x) || is_contested(x) || x->gate;
+        x->stage_in || rota_has_parcels(x) || x->program.contested || x->gate;
 
     if (x->carried)
         x->program.prepare = prepares ? prepare_carrying : rota_carried_begin;
@@ -191,9 +198,9 @@ void rota_exec_stage_in(rota_exec *x, bool stage_in)
     choose_prepare(x);
 }
 
-static void contest(rota_exec *x, bool shared)
+static void contest(rota_exec *x, rota_contest *c, bool direct)
 {
-    rota_contest_ask(x->contest, shared);
+    rota_contest_ask(c, direct);
     choose_prepare(x);
 }
 

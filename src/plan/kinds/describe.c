@@ -128,7 +128,7 @@ static const char *goes_directly(const rota_plan *p, bool shared)
 
     if (!c || hint > 0)
         return "used";
-    if (!c->asked || c->shared != shared)
+    if (!c->asked || c->first != shared)
         return shared ? "used"
                       : "not used: no long block of private memory was sent";
     if (!c->judged)
@@ -152,6 +152,21 @@ static bool add_attached(cJSON *o, const rota_plan *p)
            (from == SIZE_MAX || add_number(o, "attached_from", (double)from));
 }
 
+/* How long pieces of the pool are written, and why so. */
+static bool add_pieces(cJSON *o, const rota_plan *p)
+{
+    const rota_contest *const c = p->built.exec.stores;
+    const bool past = c && c->asked ? c->won : p->comm->node->streams;
+    const char *const why = !c           ? "ranks share cores"
+                            : !c->judged ? "as two ranks of the node have tried"
+                                         : "it was faster when last tried";
+    char text[80];
+
+    snprintf(text, sizeof text, "%s: %s",
+             past ? "past the caches" : "through the caches", why);
+    return add_text(o, "pieces", text);
+}
+
 /* How messages travel within the node, and why. */
 static bool add_transport(cJSON *o, const rota_plan *p)
 {
@@ -167,6 +182,7 @@ static bool add_transport(cJSON *o, const rota_plan *p)
     return !shares ||
            (add_number(o, "ranks_apart", count_apart(p)) &&
             add_number(o, "shared_bytes", (double)facts.bytes) &&
+            add_pieces(o, p) &&
             (facts.read_from == 0 ||
              (add_number(o, "copied_once_from", (double)facts.read_from) &&
               add_text(o, "copied_once", goes_directly(p, true)) &&

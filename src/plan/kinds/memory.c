@@ -110,6 +110,8 @@ static void find_thresholds(const rota_task *t, rota_reach *reach)
                             t->largest >= reach->arena_threshold;
     reach->contests_kernel =
         t->attached_from == 0 && t->largest >= reach->attach_threshold;
+    /* Where ranks share cores they share caches. */
+    reach->contests_stores = !t->comm->crowded;
     reach->saving_threshold = wish > 0 || t->comm->crowded
                                   ? reach->arena_threshold
                                   : USUAL_SAVING_FROM;

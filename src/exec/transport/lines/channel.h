@@ -88,6 +88,7 @@ struct rota_lines {
     rota_channel **touched;        /* [n_touched] touched channels */
     int n_touched;
     rota_contest contest; /* if reach has any */
+    rota_contest stores;  /* likewise */
     bool hurry;           /* about to sleep: do not wait for pieces */
     size_t piece;         /* bytes of the longest piece to use */
     void *told; /* layouts of blocks for others, in the arena; or NULL */

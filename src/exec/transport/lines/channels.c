@@ -100,7 +100,7 @@ void rota_lines_release(rota_exec *x)
         free(lines->op[dir]);
     }
     free(lines->touched);
-    x->contest = NULL;
+    x->contest = x->stores = NULL;
     put_memory(lines);
     if (lines->lent)
         x->blocks.base[ROTA_TMP] = NULL;
@@ -453,6 +453,7 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
     x->contest = reach->contests_arena || reach->contests_kernel
                      ? &lines->contest
                      : NULL;
+    x->stores = reach->contests_stores ? &lines->stores : NULL;
     rota_arena_offer_heap();
     ROTA_TRY(make_channels(x));
     for (int i = 0; i < reach->node->n; i++) {

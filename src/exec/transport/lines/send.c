@@ -92,13 +92,26 @@ static void name_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
     op->moved += n;
 }
 
+/* Are long pieces written past the caches in this run? As two ranks of the node have
+ * tried, until a plan that has some finds out. */
+static bool streams(rota_exec *x)
+{
+    rota_contest *const c = x->stores;
+    const bool tried = rota_lines_of(x)->reach.node->streams;
+
+    if (!c)
+        return tried;
+    if (!c->asked)
+        x->program.contest(x, c, tried);
+    return c->direct;
+}
+
 static void put_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
                       rota_piece *p)
 {
     const size_t n = rota_smaller(op->data.bytes - op->moved, p->bytes);
 
-    fill_next(x, op, p->memory, n,
-              rota_lines_of(x)->reach.node->streams && n > ROTA_LONG_ENTRY);
+    fill_next(x, op, p->memory, n, n > ROTA_LONG_ENTRY && streams(x));
     name_piece(x, op, e, p, n);
 }
 
@@ -129,10 +142,10 @@ _Static_assert(sizeof(rota_place) == sizeof(rota_foreign),
  * whether that is faster. */
 static bool goes_directly(rota_exec *x, rota_line_op *op, bool shared)
 {
-    const rota_contest *const c = x->contest;
+    rota_contest *const c = x->contest;
 
     if (!c->asked)
-        x->program.contest(x, shared);
+        x->program.contest(x, c, shared);
     op->votes = c->votes;
     return c->direct;
 }
