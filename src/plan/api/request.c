@@ -162,14 +162,15 @@ static int set_in_open_mpi(void *function)
 
 static bool is_set_in_mpich; /* guarded by the lock of runs */
 
-/* MPICH calls it until it says that it is done, and so does MPI_Finalize. */
+/* MPICH calls it until it says that it is done; so does MPI_Finalize, before it says
+ * that MPI ends. */
 static int poll_in_mpich(MPIX_Async_thing unused)
 {
     (void)unused;
     progress();
-    if ((n_open > 0 && !rota_comm_is_ending()) || !rota_lock_try())
+    if (n_open > 0 || !rota_lock_try())
         return MPIX_ASYNC_NOPROGRESS;
-    is_set_in_mpich = n_open > 0 && !rota_comm_is_ending();
+    is_set_in_mpich = n_open > 0;
     const bool goes_on = is_set_in_mpich;
     rota_unlock();
     return goes_on ? MPIX_ASYNC_NOPROGRESS : MPIX_ASYNC_DONE;

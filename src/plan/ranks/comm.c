@@ -265,11 +265,6 @@ static int watch_finalize(void)
     return err;
 }
 
-bool rota_comm_is_ending(void)
-{
-    return ending;
-}
-
 bool rota_comm_is_over(void)
 {
     int finalized = 0;

@@ -87,10 +87,6 @@ static inline int rota_comm_id_after(const rota_comm *c, int id)
 /* Has MPI_Finalize been called, with a communicator known before? */
 bool rota_comm_is_over(void);
 
-/* The same from the time on when it frees the attributes of MPI_COMM_SELF, which it
- * does first. */
-bool rota_comm_is_ending(void);
-
 /* Keep a progress thread while c lives. Returns false if the system gives none.
  * Local. */
 bool rota_comm_hold_thread(rota_comm *c);
