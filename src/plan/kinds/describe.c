@@ -162,6 +162,8 @@ static bool add_pieces(cJSON *o, const rota_plan *p)
                                          : "it was faster when last tried";
     char text[80];
 
+    if (!c && !p->comm->crowded)
+        return true; /* none of its messages goes by the pool */
     snprintf(text, sizeof text, "%s: %s",
              past ? "past the caches" : "through the caches", why);
     return add_text(o, "pieces", text);
