@@ -38,15 +38,6 @@ bool rota_mpi_is_predefined(MPI_Datatype type, bool *valid)
     return *valid && combiner == MPI_COMBINER_NAMED;
 }
 
-static int type_size(MPI_Datatype type, MPI_Count *size)
-{
-#if MPI_VERSION >= 4
-    return PMPI_Type_size_c(type, size);
-#else
-    return PMPI_Type_size_x(type, size);
-#endif
-}
-
 int rota_mpi_know(rota_mpi_type *known, MPI_Datatype type)
 {
     MPI_Aint lb;
@@ -55,7 +46,7 @@ int rota_mpi_know(rota_mpi_type *known, MPI_Datatype type)
     if (type == known->type && type != MPI_DATATYPE_NULL)
         return MPI_SUCCESS;
     known->type = MPI_DATATYPE_NULL;
-    ROTA_MPI_TRY(type_size(type, &known->size));
+    ROTA_MPI_TRY(rota_type_size(type, &known->size));
     ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &known->extent));
     ROTA_MPI_TRY(rota_type_is_plain(type, &known->plain));
     if (rota_mpi_is_predefined(type, &valid))
@@ -97,7 +88,7 @@ size_t rota_mpi_bytes_at(const rota_mpi_args *a, const rota_mpi_blocks *b,
     MPI_Count size = 0;
 
     if (n > 0)
-        type_size(rota_mpi_type_at(b, i), &size);
+        rota_type_size(rota_mpi_type_at(b, i), &size);
     return (size_t)rota_mpi_scaled(n, size);
 }
 

@@ -1,4 +1,4 @@
-/* inside.h - functions of Rota for the drop-in only. */
+/* inside.h - functions of Rota for the drop-in. */
 #ifndef ROTA_INSIDE_H
 #define ROTA_INSIDE_H
 
@@ -37,6 +37,9 @@ int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
 
 /* Are elements of a type known to be just bytes, end to end? Local. */
 int rota_type_is_plain(MPI_Datatype type, bool *plain);
+
+/* Bytes of an element's data. Local. */
+int rota_type_size(MPI_Datatype type, MPI_Count *size);
 
 /* Wait for a request of MPI, while active plans advance and without keeping the
  * processor from other ranks. */

@@ -1123,25 +1123,15 @@ static const char *compare_sparse(const sim_plan *plan, int rank)
     return k == n ? NULL : "found too many blocks";
 }
 
-/* The blocks that an exchange has found, end to end without gaps. */
-static const char *compare_found(const sim_plan *plan, int rank)
+/* The data of a block that was found. */
+static const char *compare_data(const sim_plan *plan, int src, int dst,
+                                const char *block, size_t bytes)
 {
-    const rank_plan *const r = &plan->rank[rank];
-    const int P = plan->spec.P, iteration = plan->index * RUNS + r->runs;
+    const int iteration = plan->index * RUNS + plan->rank[dst].runs;
 
-    for (int src = 0; src < P; src++) {
-        const rota_block b = rota_dst(&r->s, src);
-        const bool out = is_left_out(plan, r->runs, src, rank);
-        const size_t bytes = out ? 0 : plan->matrix[r->runs][src * P + rank];
-        if (src == rank) /* it never moves */
-            continue;
-        if (r->bytes[b] != bytes)
-            return "found a wrong size";
-        for (size_t i = 0; i < bytes; i++)
-            if ((unsigned char)r->x.blocks.place[b][i] !=
-                payload(src, rank, i, iteration))
-                return "found wrong data";
-    }
+    for (size_t i = 0; i < bytes; i++)
+        if ((unsigned char)block[i] != payload(src, dst, i, iteration))
+            return "found wrong data";
     return NULL;
 }
 
@@ -1166,8 +1156,8 @@ static const char *compare_parts(const sim_plan *plan, int src, int dst,
     return at == bytes ? NULL : "found too many bytes";
 }
 
-/* The blocks of arrays that an exchange has found. */
-static const char *compare_arrays(const sim_plan *plan, int rank)
+/* The blocks that an exchange has found, end to end without gaps. */
+static const char *compare_found(const sim_plan *plan, int rank)
 {
     const rank_plan *const r = &plan->rank[rank];
     const int P = plan->spec.P;
@@ -1177,12 +1167,15 @@ static const char *compare_arrays(const sim_plan *plan, int rank)
         const rota_block b = rota_dst(&r->s, src);
         const bool out = is_left_out(plan, r->runs, src, rank);
         const size_t bytes = out ? 0 : plan->matrix[r->runs][src * P + rank];
+        const char *const block = r->x.blocks.place[b];
         if (src == rank) /* it never moves */
             continue;
         if (r->bytes[b] != bytes)
             wrong = "found a wrong size";
         else if (bytes > 0)
-            wrong = compare_parts(plan, src, rank, r->x.blocks.place[b], bytes);
+            wrong = plan->spec.mode == MODE_ARRAYS
+                        ? compare_parts(plan, src, rank, block, bytes)
+                        : compare_data(plan, src, rank, block, bytes);
     }
     return wrong;
 }
@@ -1306,9 +1299,8 @@ bool sim_plan_finish(sim_plan *plan, int rank, char *text)
     const char *wrong = differs(&r->recv[k], "receive buffer differs");
 
     if (!wrong && spec_is_exchange(&plan->spec))
-        wrong = is_sparse(&plan->spec)           ? compare_sparse(plan, rank)
-                : plan->spec.mode == MODE_ARRAYS ? compare_arrays(plan, rank)
-                                                 : compare_found(plan, rank);
+        wrong = is_sparse(&plan->spec) ? compare_sparse(plan, rank)
+                                       : compare_found(plan, rank);
 
     if (!wrong)
         wrong = differs(&r->send[k], "send buffer was changed");

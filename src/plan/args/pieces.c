@@ -3,6 +3,7 @@
  * them.
  */
 #include "plan/args/pieces.h"
+#include "plan/inside.h"
 
 #include <stdlib.h>
 

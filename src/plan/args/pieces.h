@@ -12,6 +12,4 @@ int rota_layout_find(MPI_Datatype type, MPI_Comm comm, rota_layout *l);
  * byte of its data, and frees it. */
 int rota_layout_probe(MPI_Datatype type, MPI_Comm comm, rota_layout *l);
 
-int rota_type_size(MPI_Datatype type, MPI_Count *size);
-
 #endif /* ROTA_PIECES_H */
