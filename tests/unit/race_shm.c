@@ -519,7 +519,7 @@ static void begin_together(void)
     static char yes;
     pthread_t thread[RANKS];
 
-    rota_lock_set_threaded();
+    rota_lock_need(ROTA_LOCK_THREADS);
     for (int q = 0; q < RANKS; q++)
         must(pthread_create(&thread[q], NULL, begin, q % 2 ? &yes : NULL) == 0,
              "thread");

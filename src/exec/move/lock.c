@@ -1,8 +1,19 @@
 /* lock.c - see lock.h. */
 #include "exec/move/lock.h"
 
-_Atomic bool rota_lock_threaded;
+_Atomic int rota_lock_now = ROTA_LOCK_NONE;
+_Atomic bool rota_lock_held;
 pthread_mutex_t rota_lock_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* Kinds are in the order of what they serve. Two threads may raise it at once. */
+void rota_lock_need(rota_lock_kind kind)
+{
+    int now = rota_lock_now;
+
+    while (now < (int)kind &&
+           !atomic_compare_exchange_weak(&rota_lock_now, &now, kind))
+        ;
+}
 
 static _Atomic bool multiple;
 

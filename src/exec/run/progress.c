@@ -65,7 +65,7 @@ static bool make_thread(void)
 {
     sigset_t all, before;
 
-    rota_lock_set_threaded();
+    rota_lock_need(ROTA_LOCK_THREADS);
     atomic_store(&ends, false);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

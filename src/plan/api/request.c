@@ -210,8 +210,7 @@ static void find_hook(void)
             continue;
         memcpy(&tells, &said, sizeof said);
         set_hook = h->set;
-        rota_lock_set_threaded(); /* keeps progress out of what Rota is doing when
-                                     it calls MPI */
+        rota_lock_need(ROTA_LOCK_CALLBACKS);
     }
 }
 

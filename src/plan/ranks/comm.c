@@ -165,7 +165,7 @@ static int open_dup(rota_comm *draft)
 
     ROTA_TRY(MPI_Query_thread(&level));
     if (level == MPI_THREAD_MULTIPLE) {
-        rota_lock_set_threaded();
+        rota_lock_need(ROTA_LOCK_THREADS);
         rota_lock_set_multiple(true);
     }
     ROTA_TRY(MPI_Comm_size(draft->user, &draft->P));
