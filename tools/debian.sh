@@ -11,22 +11,44 @@ rota_mirror()
             print $1; found = 1; exit} END {exit !found}'
 }
 
-# rota_source PACKAGE FOLDER: the source of the Debian release that runs here, as its
+# rota_release: prints the name of the Debian release that runs here.
+rota_release()
+(
+    . /etc/os-release && echo "$VERSION_CODENAME"
+)
+
+# rota_source PACKAGE FOLDER [RELEASE...]: the source of the first of these Debian
+# releases whose source can be had, by default of the one that runs here alone, as its
 # authors published it (PACKAGE_VERSION.orig.tar.*), into FOLDER, unless it is there.
 rota_source()
 (
-    ls "$2/$1"_*.orig.tar.* >/dev/null 2>&1 && exit
-    mkdir -p "$2/apt/lists/partial" "$2/apt/cache/archives/partial" &&
-        cd "$2" && mirror=$(rota_mirror) || exit 1
-    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    package=$1 folder=$2
+    shift 2
+    ls "$folder/$package"_*.orig.tar.* >/dev/null 2>&1 && exit
+    [ $# -gt 0 ] || set -- "$(rota_release)"
+    mkdir -p "$folder" && cd "$folder" && mirror=$(rota_mirror) || exit 1
+    for release in "$@"; do
+        rota_source_of "$package" "$mirror" "$release" && got=yes || got=
+        rm -rf apt
+        [ -z "$got" ] || exit 0
+    done
+    exit 1
+)
+
+# rota_source_of PACKAGE MIRROR RELEASE: into the current folder, with lists of apt's
+# in its folder apt.
+rota_source_of()
+{
+    mkdir -p apt/lists/partial apt/cache/archives/partial || return
     echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-        "$mirror $release main" >apt/sources.list
+        "$2 $3 main" >apt/sources.list
     for words in update "source --download-only --tar-only $1"; do
         # shellcheck disable=SC2086 # several words
         apt-get -qq -o Dir::Etc::sourcelist="$PWD/apt/sources.list" \
             -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$PWD/apt/lists" \
             -o Dir::Cache="$PWD/apt/cache" -o APT::Sandbox::User="$(id -un)" \
-            $words || exit 1
+            $words || return
     done
-    rm -rf apt
-)
+    # A download that fails may leave a part of it.
+    ls "$1"_*.orig.tar.* >/dev/null 2>&1
+}
