@@ -1081,7 +1081,7 @@ static void write_pieces(kind of, bool past_is_faster)
     added_ns[1] = past_is_faster ? 0 : 1000000000;
     MUST(open_kind(&j, of, MPI_COMM_WORLD, info));
     if (!states(&j, "pieces", "through the caches: ranks share cores")) {
-        STATES(&j, "pieces", "as two ranks of the node have tried");
+        STATES(&j, "pieces", "the plan has run too seldom");
         for (int n = 0; n < runs; n += 3)
             run(&j);
         STATES(&j, "pieces",

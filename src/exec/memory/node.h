@@ -34,8 +34,6 @@ typedef struct rota_node {
     bool apart;         /* on some node, two ranks share no memory */
     bool joined;        /* all ranks have joined */
     _Atomic int dead;   /* 1 + a rank whose process was found dead, or 0 */
-    bool streams; /* write long pieces past the caches: this was faster for this
-                     rank and its neighbour */
     bool attaches; /* all ranks may read the private memory of those that they
                       share memory with: they were asked */
 } rota_node;

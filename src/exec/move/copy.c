@@ -9,6 +9,8 @@
  * KiB. */
 enum { SHORT_PIECE = 1 << 10 };
 
+_Atomic bool rota_copy_streams_well;
+
 void rota_copy_fast(void *to, const void *from, size_t bytes)
 {
     const size_t step =

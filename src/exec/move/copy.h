@@ -2,6 +2,7 @@
 #ifndef ROTA_COPY_H
 #define ROTA_COPY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,10 @@ void rota_copy_fast(void *to, const void *from, size_t bytes);
 /* memcpy that writes past the caches of this core, where the compiler has such
  * stores. */
 void rota_copy_stream(void *to, const void *from, size_t bytes);
+
+/* Whether the second is faster for what another core reads next: what a plan of this
+ * process has last found, and false before (contest.h). */
+extern _Atomic bool rota_copy_streams_well;
 
 /* One or the other. */
 static inline void rota_copy_bulk(void *to, const void *from, size_t bytes,

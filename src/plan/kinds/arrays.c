@@ -198,8 +198,8 @@ static int lay_out(const rota_built *b, size_t *all)
 static void gather(const rota_built *b, int q, char *to)
 {
     const arrays *const own = arrays_of(b->task);
-    const rota_node *const node = b->exec.lending->node;
-    const bool streams = node && node->streams && own->total[q] > LONG;
+    const bool streams =
+        b->exec.lending->node && own->total[q] > LONG && rota_copy_streams_well;
     char *part = to + rota_array_head(own->n);
 
     for (int i = 0; i < own->n; i++) {

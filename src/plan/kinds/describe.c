@@ -5,6 +5,7 @@
 #include "exec/memory/lending.h"
 #include "exec/move/accumulate.h"
 #include "exec/move/contest.h"
+#include "exec/move/copy.h"
 #include "exec/payload/sized.h"
 #include "exec/run/typed.h"
 #include "plan/kinds/memory.h"
@@ -156,9 +157,9 @@ static bool add_attached(cJSON *o, const rota_plan *p)
 static bool add_pieces(cJSON *o, const rota_plan *p)
 {
     const rota_contest *const c = p->built.exec.stores;
-    const bool past = c && c->asked ? c->won : p->comm->node->streams;
+    const bool past = c && c->asked ? c->won : rota_copy_streams_well;
     const char *const why = !c           ? "ranks share cores"
-                            : !c->judged ? "as two ranks of the node have tried"
+                            : !c->judged ? "the plan has run too seldom"
                                          : "it was faster when last tried";
     char text[80];
 

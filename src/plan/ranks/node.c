@@ -9,23 +9,19 @@
 #include "plan/ranks/topo_detect.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What a rank tells the other ranks of its node. */
 typedef struct address {
     rota_arena_address arena;
     rota_arena_address followed; /* the process whose yields the rank follows */
     rota_place endpoints;
-    rota_place area; /* for a trial, if store is 0 */
-    int32_t store;   /* its better_store */
-    uint64_t word;   /* wake word's name, if it is the first */
+    uint64_t word; /* wake word's name, if it is the first */
 } address;
 
 /* ---- yields -------------------------------------------------------------- */
@@ -96,8 +92,7 @@ static int map_one(rota_near *near, const address *theirs)
         near->peer = rota_arena_self();
     else
         ROTA_TRY(rota_arena_map(&theirs->arena, &near->peer));
-    if (rota_place_segment(theirs->endpoints) < near->peer->n_segments &&
-        rota_place_segment(theirs->area) < near->peer->n_segments) {
+    if (rota_place_segment(theirs->endpoints) < near->peer->n_segments) {
         near->endpoints = (void *)rota_peer_at(near->peer, theirs->endpoints);
         near->mapped = near->peer;
         return MPI_SUCCESS;
@@ -124,100 +119,6 @@ static int map_all(rota_node *node, const address addresses[])
     }
     rota_fail_clear();
     return failed == MPI_SUCCESS ? MPI_SUCCESS : rota_fail(failed, "%s", why);
-}
-
-/* ---- how pieces are written ---------------------------------------------- */
-
-/* Two ranks do in turn what an exchange would do. One copies into its own
- * memory, as into a piece of the pool, through its caches or past them, and the
- * other copies from there. They do both side by side, and several rounds, so
- * that data are in the caches where they would be in an exchange. */
-enum { CACHED, STREAMED, N_STORES };
-enum { BYTES = 1 << 15, ROUNDS = 2 };
-
-typedef struct trial_area {
-    _Alignas(64) _Atomic int rounds; /* rounds written */
-    _Alignas(64) char piece[N_STORES][BYTES];
-} trial_area;
-
-typedef struct trial {
-    trial_area *theirs, *mine;
-    char *here;              /* [BYTES] */
-    int64_t least[N_STORES]; /* times so far, in nanoseconds */
-} trial;
-
-static void (*const store[N_STORES])(void *to, const void *from,
-                                     size_t bytes) = {rota_copy_fast,
-                                                      rota_copy_stream};
-
-/* Write anew for a round. The other rank may have failed, or wait for its core:
- * then read what is there. in: how long copying took. */
-static void write_anew(const trial *t, int round, int64_t in[N_STORES])
-{
-    enum { MOST_NS = 300000 };
-
-    memset(t->here, round, BYTES);
-    for (int how = 0; how < N_STORES; how++) {
-        const int64_t begin = rota_now_ns();
-        store[how](t->mine->piece[how], t->here, BYTES);
-        in[how] = rota_now_ns() - begin;
-    }
-    const int64_t begin = rota_now_ns();
-    atomic_store_explicit(&t->mine->rounds, round, memory_order_release);
-    while (atomic_load_explicit(&t->theirs->rounds, memory_order_acquire) <
-               round &&
-           rota_now_ns() - begin < MOST_NS)
-        sched_yield();
-}
-
-static void read_both(trial *t, const int64_t in[N_STORES])
-{
-    for (int how = 0; how < N_STORES; how++) {
-        const int64_t begin = rota_now_ns();
-        memcpy(t->here, t->theirs->piece[how], BYTES);
-        const int64_t ns = in[how] + rota_now_ns() - begin;
-        t->least[how] = ns < t->least[how] ? ns : t->least[how];
-    }
-}
-
-/* 1 + which store this process has found to be better; 0: it has not tried. */
-static _Atomic int better_store;
-
-/* Which store is better for a piece of the pool? To write past the caches saves
- * moving each of its lines from the reader's cache to the writer's. It takes a
- * third of the time where the two cores are far apart, and up to 1.5 times as
- * much where they are near. Processes move from core to core, so a large gain
- * counts more than a small loss. */
-static int run_trial(trial *t)
-{
-    t->least[CACHED] = t->least[STREAMED] = INT64_MAX;
-    for (int round = 1; round <= ROUNDS; round++) {
-        int64_t in[N_STORES];
-        write_anew(t, round, in);
-        read_both(t, in);
-    }
-    return t->least[STREAMED] < t->least[CACHED] / 5 * 8 ? STREAMED : CACHED;
-}
-
-/* Find out how to write pieces, unless this process or its partner has: it takes a
- * quarter of a millisecond, and programs make hundreds of communicators. Where ranks
- * share cores two are hardly ever side by side, and nobody tries. */
-static void try_stores(rota_node *node, const address addresses[], char *here)
-{
-    const int next = node->me ^ 1, other = next < node->n ? next : 0;
-    const address *const mine = &addresses[node->me];
-    const address *const theirs = &addresses[other];
-    const rota_near *const near = node->near;
-
-    if (!mine->store && other != node->me && near[other].peer &&
-        near[node->me].peer) {
-        trial t = {
-            .theirs = (void *)rota_peer_at(near[other].peer, theirs->area),
-            .mine = (void *)rota_peer_at(near[node->me].peer, mine->area),
-            .here = here};
-        better_store = theirs->store ? theirs->store : 1 + run_trial(&t);
-    }
-    node->streams = better_store == 1 + STREAMED;
 }
 
 /* ---- a communicator's node ----------------------------------------------- */
@@ -272,7 +173,7 @@ static _Atomic uint64_t nodes_joined;
 
 /* Make this rank's endpoints. If it has no memory to share, nobody sees
  * them. */
-static int make_endpoints(rota_node *node, address *mine, char **area)
+static int make_endpoints(rota_node *node, address *mine)
 {
     const size_t bytes = (size_t)node->n * sizeof(rota_endpoint);
     rota_near *const near = &node->near[node->me];
@@ -282,16 +183,12 @@ static int make_endpoints(rota_node *node, address *mine, char **area)
         rota_arena_bind(rota_topo_bind_memory);
         rota_pool_allow(node->n);
         near->endpoints = rota_arena_alloc(bytes);
-        mine->store = better_store;
-        *area = mine->store ? NULL : rota_arena_alloc(sizeof(trial_area));
-        if (near->endpoints && (mine->store || *area)) {
+        if (near->endpoints) {
             near->peer = rota_arena_self();
             mine->followed = find_followed(&mine->arena);
             mine->word =
                 mine->arena.cookie + atomic_fetch_add(&nodes_joined, 1);
             rota_arena_find(near->endpoints, 1, &mine->endpoints);
-            if (*area)
-                rota_arena_find(*area, 1, &mine->area);
             return MPI_SUCCESS;
         }
         err = rota_fail(MPI_ERR_NO_MEM, "no room in shared memory");
@@ -302,21 +199,18 @@ static int make_endpoints(rota_node *node, address *mine, char **area)
     return near->endpoints ? err : rota_fail_mem("a node");
 }
 
-/* Make this rank's endpoints, and tell the others of the node where they are. area:
- * receives memory that others read until all have agreed on pairs. To lack memory to
- * share is no failure: then *status, of this rank so far, becomes the reason.
- * Collective; may fail on one rank alone. */
+/* Make this rank's endpoints, and tell the others of the node where they are. To lack
+ * memory to share is no failure: then *status, of this rank so far, becomes the
+ * reason. Collective; may fail on one rank alone. */
 static int swap_addresses(rota_comm *c, rota_node *node, int *status,
-                          char **area, address addresses[])
+                          address addresses[])
 {
     const int mine = c->topo.node[c->me];
     address self = {0};
     int err = *status;
 
-    if (!better_store && c->crowded)
-        better_store = 1 + CACHED;
     if (err == MPI_SUCCESS) {
-        *status = make_endpoints(node, &self, area);
+        *status = make_endpoints(node, &self);
         err = node->near[node->me].endpoints ? MPI_SUCCESS : *status;
     }
     return rota_gather_addresses(c, c->topo.ranks + c->topo.first[mine],
@@ -326,8 +220,8 @@ static int swap_addresses(rota_comm *c, rota_node *node, int *status,
 
 /* Find out about the other ranks: whose memory is mapped here. status: why this rank
  * has no memory to share. */
-static int look_around(rota_node *node, const address addresses[], char *here,
-                       int status, bool mapped[])
+static int look_around(rota_node *node, const address addresses[], int status,
+                       bool mapped[])
 {
     rota_near *const near = node->near;
     const int err = status == MPI_SUCCESS ? map_all(node, addresses) : status;
@@ -337,7 +231,6 @@ static int look_around(rota_node *node, const address addresses[], char *here,
         if (near[i].peer)
             near[node->me].endpoints[i].slot = near[i].peer->slot;
     }
-    try_stores(node, addresses, here);
     return err;
 }
 
@@ -459,19 +352,16 @@ int rota_comm_open_node(rota_comm *c)
     const size_t n = node ? (size_t)node->n : 1;
     address *const addresses = calloc(n, sizeof *addresses);
     bool *const mapped = calloc(n, sizeof *mapped);
-    char *const here = malloc(BYTES), *area = NULL;
-    int status = node && addresses && mapped && here ? MPI_SUCCESS
-                                                     : rota_fail_mem("a node");
-    int err = swap_addresses(c, node, &status, &area, addresses);
+    int status =
+        node && addresses && mapped ? MPI_SUCCESS : rota_fail_mem("a node");
+    int err = swap_addresses(c, node, &status, addresses);
     if (err == MPI_SUCCESS)
-        status = look_around(node, addresses, here, status, mapped);
+        status = look_around(node, addresses, status, mapped);
     err = agree_on_pairs(c, node, err, status, mapped);
     if (c->node)
         join(c->node, addresses);
-    rota_arena_free(area);
     free(addresses);
     free(mapped);
-    free(here);
     return err;
 }
 

@@ -92,17 +92,18 @@ static void name_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
     op->moved += n;
 }
 
-/* Are long pieces written past the caches in this run? As two ranks of the node have
- * tried, until a plan that has some finds out. */
+/* Are long pieces written past the caches in this run? As the process last found,
+ * until a plan that has some finds out. */
 static bool streams(rota_exec *x)
 {
     rota_contest *const c = x->stores;
-    const bool tried = rota_lines_of(x)->reach.node->streams;
 
     if (!c)
-        return tried;
+        return rota_copy_streams_well;
     if (!c->asked)
-        x->program.contest(x, c, tried);
+        x->program.contest(x, c, rota_copy_streams_well);
+    if (c->judged && c->won != rota_copy_streams_well)
+        rota_copy_streams_well = c->won;
     return c->direct;
 }
 
