@@ -4,8 +4,8 @@
  * Nodes are counted modulo their number N: from node n, the node at offset i is
  * (n + i) mod N.
  */
-#ifndef ROTA_NODE_H
-#define ROTA_NODE_H
+#ifndef ROTA_ALGOS_NODE_H
+#define ROTA_ALGOS_NODE_H
 
 #include "algos/algo.h"
 
@@ -98,4 +98,4 @@ static inline int rota_leaders_needed(const rota_topo *t,
 int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
                               bool flow, rota_sched *s);
 
-#endif /* ROTA_NODE_H */
+#endif /* ROTA_ALGOS_NODE_H */

@@ -7,6 +7,7 @@
 #define ROTA_TUNING_H
 
 #include "algos/algo.h"
+#include "algos/node.h"
 #include "base/stats.h"
 #include "choose/cost.h"
 
@@ -42,12 +43,12 @@ typedef struct rota_choice {
 static inline int rota_choice_leaders(const rota_choice *c,
                                       const rota_topo *topo)
 {
-    const int Q = rota_topo_largest_node(topo), others = topo->n_nodes - 1;
-    const int most = others < Q ? others : Q;
+    const int Q = rota_topo_largest_node(topo);
+    const int needed = rota_leaders_needed(topo, &c->params);
 
     if (!c->algo->nodes || !(c->algo->params & ROTA_P_LEADERS))
         return 0;
-    return c->params.leaders < most ? c->params.leaders : most;
+    return needed < Q ? needed : Q;
 }
 
 /* Where something was measured. The texts are owned, and never NULL once read.
