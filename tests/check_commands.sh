@@ -112,7 +112,6 @@ s/(guards\.sh) OLD NEW/\1 build build --pairs 1/
 s%^sh (tests/check_(abi|docs)\.sh) \. +([^ ]+) --write%copied \2_written \&\& sh \2_written/\1 \2_written $PWD/\3 --write%
 s|^sh tools/demo\.sh|copied demo \&\& sh demo/tools/demo.sh graph.txt|
 s|^sh (tests/events\.sh) OLD NEW|copied events \&\& cmake -S events -B events/build -DROTA_EVENTS=ON -DROTA_BUILD_TESTS=ON \&\& cmake --build events/build --parallel 2 --target mpi_events \&\& sh \1 events/build events/build 2 3|
-s/(sensitivity\.sh)$/\1 --ranks 64 --sizes 16 --out sensitivity/
 s/(blind\.sh)$/\1 --table/
 s/(equations\.sh)$/\1 --ranks 64 --out equations/
 s/(neighbors\.sh)$/\1 --ranks 64,64 --out neighbors/

@@ -13,7 +13,7 @@
 # the machine's file and drawn evenly in its logarithm. Prices of long messages change
 # with those of short ones, and those of the farther half of a node with the nearer.
 # For each, what a plan chooses that knows these prices, the best of the published
-# forms that are the best anywhere in sensitivity.sh or near to it, and MPICH's own
+# forms that are the best anywhere in docs/chosen.csv or near to it, and MPICH's own
 # algorithm, which takes too long to simulate with more than 1,024 ranks: one line of the
 # CSV (default docs/intervals.csv), unless it is there.
 # Then a table: the median, and from where to where 5 to 95 % of the gains are.
