@@ -1,9 +1,9 @@
 /* preload.cpp - RotaGaps in a NEURON that is not changed, for its own tests.
  *
- * Preloaded, it takes the place of the functions by which NEURON exchanges voltages, and
- * copies between NEURON's buffers and those of the plan. NEURON does not tell when it
- * has other counts, so the ranks agree on that in each call: this is no way to gain
- * time.
+ * Preloaded, it takes the place of the functions by which NEURON exchanges
+ * voltages, and copies between NEURON's buffers and those of the plan. NEURON
+ * does not tell when it has other counts, so the ranks agree on that in each
+ * call: this is no way to gain time.
  */
 #include "RotaGaps.h"
 
