@@ -92,6 +92,21 @@ macro(rota_adapter_test name target source)
     endif()
 endmacro()
 
+# rota_own_tests(NAME FOLDER SECONDS WHY argument...): a program's own tests, by
+# own_tests.sh of integrations/FOLDER. WHY they are skipped, or "".
+function(rota_own_tests name folder seconds why)
+    if(why)
+        add_test(NAME integrations_${name}_own
+                 COMMAND sh -c "echo \"skipped: ${why}\"; exit 77")
+    else()
+        add_test(NAME integrations_${name}_own
+                 COMMAND sh ${PROJECT_SOURCE_DIR}/integrations/${folder}/own_tests.sh
+                         ${ARGN})
+    endif()
+    rota_test_properties(integrations_${name}_own ${seconds} 4 integrations)
+    rota_long(integrations_${name}_own)
+endfunction()
+
 # rota_label(LABEL TEST...): those of the tests that this build has.
 function(rota_label label)
     foreach(name IN LISTS ARGN)

@@ -23,11 +23,11 @@ own_source()
     rota_source "$@" >/dev/null 2>&1 || skip "no source package of $1 can be had"
 }
 
-# own_tree PACKAGE FOLDER [RELEASE...]: the same, unpacked into FOLDER/tree; own_version
-# tells which.
+# own_tree PACKAGE FOLDER: the same, of the release that runs here or else of trixie,
+# unpacked into FOLDER/tree; own_version tells which.
 own_tree()
 {
-    own_source "$@"
+    own_source "$1" "$2" "$(rota_release)" trixie
     set -- "$(ls "$2/$1"_*.orig.tar.*)" "$2/tree"
     if [ ! -e "$2/unpacked" ]; then
         rm -rf "$2" && mkdir -p "$2" &&

@@ -158,17 +158,6 @@ table()
         }' docs/simulated.csv "$csv"
 }
 
-# Rows of the CSV, drawn.
-draw()
-{
-    sed 1d "$csv" | awk -F, -v seed="$seed" -v rows="$rows" '
-        BEGIN { state = seed % 4294967296 }
-        {
-            for (i = 0; i < 3; i++) state = (state * 69069 + NR) % 4294967296
-            if ($2 <= 1024 || rows == 0) print state "\t" $0
-        }' | sort -n | cut -f 2 | head -n "$([ "$rows" -gt 0 ] && echo "$rows" || echo 1000)"
-}
-
 list=''
 case $what in
 list)
@@ -178,7 +167,8 @@ list)
     done
     exit ;;
 remake)
-    draw >"$work/had"
+    sed 1d "$csv" | awk -v seed="$seed" -f bench/figures/drawn.awk | sort -n | cut -f 2 |
+        awk -F, -v rows="$rows" 'rows == 0 || $2 <= 1024 && n++ < rows' >"$work/had"
     while IFS=, read -r machine ranks size block gap rest; do
         one "$machine" "$ranks" "$size" ${block:+"$block" "$gap"} || exit 1
     done <"$work/had" >"$work/now"

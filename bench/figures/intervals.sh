@@ -165,12 +165,8 @@ one()
 }
 
 if [ -n "$remake" ]; then
-    sed 1d "$csv" | awk -F, -v seed="$seed" '
-        BEGIN { state = seed % 4294967296 }
-        {
-            for (i = 0; i < 3; i++) state = (state * 69069 + NR) % 4294967296
-            if ($2 <= 1024) print state "\t" $0
-        }' | sort -n | cut -f 2 | head -n "$rows" >"$work/had"
+    sed 1d "$csv" | awk -v seed="$seed" -f bench/figures/drawn.awk | sort -n | cut -f 2 |
+        awk -F, '$2 <= 1024' | head -n "$rows" >"$work/had"
     while IFS=, read -r machine ranks size sample rest; do
         changes=$(echo "${rest##*,}" | tr ' ' ,)
         one || exit 1

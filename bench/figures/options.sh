@@ -151,20 +151,16 @@ table)
     fi
     exit ;;
 remake)
-    sed 1d "$csv" | cut -d, -f 1-4 | uniq | awk -F, -v seed="$seed" '
-        BEGIN { state = seed % 4294967296 }
-        {
-            for (i = 0; i < 3; i++) state = (state * 69069 + NR) % 4294967296
-            if ($2 <= 256) print state, $1, $2, $3, $4
-        }' | sort -n | head -n "$cases" >"$work/cases"
-    while read -r draw machine P size option; do
+    sed 1d "$csv" | cut -d, -f 1-4 | uniq |
+        awk -v seed="$seed" -f bench/figures/drawn.awk | sort -n | cut -f 2 |
+        awk -F, '$2 <= 256' | head -n "$cases" >"$work/cases"
+    while IFS=, read -r machine P size option; do
         grep "^$machine,$P,$size,$option," "$csv" >"$work/had"
         one "$machine" "$P" "$size" "$option" >"$work/now" || exit 1
         diff "$work/had" "$work/now" >>"$work/differ"
-        echo "$draw" >>"$work/made"
     done <"$work/cases"
     cat "$work/differ"
-    echo "seed $seed: $(($(wc -l <"$work/made"))) cases remade"
+    echo "seed $seed: $(($(wc -l <"$work/cases"))) cases remade"
     [ ! -s "$work/differ" ]
     exit ;;
 esac

@@ -14,7 +14,7 @@ mpicc=$(sed -n 's/^MPI_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 mpicxx=$(echo "$mpicc" | sed 's/mpicc\([^/]*\)$/mpicxx\1/')
 command -v "$mpicxx" >/dev/null || skip "there is no $mpicxx"
 
-own_tree combblas "$folder" "$(rota_release)" trixie
+own_tree combblas "$folder"
 cd "$folder/tree" || exit 1
 headers=include/CombBLAS
 [ -e "$headers/RotaArrays.h" ] ||

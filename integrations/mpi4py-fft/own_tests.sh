@@ -16,7 +16,7 @@ for module in numpy mpi4py Cython setuptools; do
     "$python" -c "import $module" 2>/dev/null || skip "Python has no $module"
 done
 pkg-config --exists fftw3 || skip "libfftw3-dev is not installed"
-own_tree mpi4py-fft "$folder" "$(rota_release)" trixie
+own_tree mpi4py-fft "$folder"
 cd "$folder/tree" || exit 1
 "$python" setup.py -q build --build-lib "$folder/lib" >"$folder/build.log" 2>&1 ||
     { tail -n 30 "$folder/build.log"; exit 1; }

@@ -22,7 +22,7 @@ nrniv=$(command -v nrniv)
 python=/usr/bin/python3
 "$python" -c 'import numpy, neuron' 2>/dev/null ||
     skip "python3-neuron or python3-numpy is not installed"
-own_tree neuron "$folder" "$(rota_release)" trixie
+own_tree neuron "$folder"
 
 # home: folders in which nrnivmodl, of Debian's neuron-dev, finds what it is looking for.
 home()

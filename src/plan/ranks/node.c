@@ -2,7 +2,6 @@
 #include "plan/ranks/node.h"
 #include "exec/exec.h"
 #include "exec/memory/pool.h"
-#include "exec/move/blocks.h"
 #include "exec/run/waiting.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/gather.h"
