@@ -80,6 +80,11 @@ rota_packages_ok()
         command -v dh_python3 && command -v python3-config
 }
 
+rota_neuron_ok()
+{
+    command -v nrniv && command -v nrnivmodl && /usr/bin/python3 -c 'import neuron'
+}
+
 # Sets rota_missing and rota_wanted.
 rota_look()
 {
@@ -119,6 +124,7 @@ rota_look()
         rota_want "mkdocs" command -v mkdocs
         rota_want "libcombblas-dev" test -d /usr/include/CombBLAS
         rota_want "libpetsc-real-dev" pkg-config --exists PETSc
+        rota_want "neuron neuron-dev python3-neuron" rota_neuron_ok
     fi
 }
 
