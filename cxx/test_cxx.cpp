@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -629,7 +630,8 @@ void test_memory()
 
 void test_tuning()
 {
-    const char *const file = "test_cxx.json";
+    const std::string name = "test_cxx_" + std::to_string(P) + ".json";
+    const char *const file = name.c_str();
 
     rota::tuning_forget(comm);
     const auto text = rota::tuning_export_string(comm);
