@@ -36,7 +36,12 @@ int main(int argc, char **argv)
                                                  options);
         const auto b = static_cast<std::size_t>(batch);
         std::vector<number> data(b * fft.size_inbox()), first;
+#ifdef HEFFTE_ROTA_RESHAPE_H
+        std::vector<number, rota::allocator<number>> workspace(
+            b * fft.size_workspace());
+#else
         std::vector<number> workspace(b * fft.size_workspace());
+#endif
         double times[3] = {0, 0, 0};
 
         for (std::size_t i = 0; i < data.size(); i++)

@@ -86,14 +86,14 @@ static PetscErrorCode Compare(PetscSF sf, RotaSF r, MPI_Datatype unit, int each,
     for (int i = 0; i < 2 * LEAVES * each; i++)
         leaf[0][i] = leaf[1][i] = -i;
     PetscCall(PetscSFBcastBegin(sf, unit, root[0], leaf[0], MPI_REPLACE));
-    PetscCall(RotaSFBcastBegin(r, unit, root[1], leaf[1]));
+    PetscCall(RotaSFBegin(r, unit, root[1], leaf[1], MPI_OP_NULL));
     PetscCall(PetscSFBcastEnd(sf, unit, root[0], leaf[0], MPI_REPLACE));
-    PetscCall(RotaSFBcastEnd(r, unit, root[1], leaf[1]));
+    PetscCall(RotaSFEnd(r, unit, root[1], leaf[1], MPI_OP_NULL));
     check("a broadcast", leaf[0], leaf[1], 2 * LEAVES * each);
     PetscCall(PetscSFReduceBegin(sf, unit, leaf[0], root[0], op));
     PetscCall(PetscSFReduceEnd(sf, unit, leaf[0], root[0], op));
-    PetscCall(RotaSFReduceBegin(r, unit, leaf[1], root[1], op));
-    PetscCall(RotaSFReduceEnd(r, unit, leaf[1], root[1], op));
+    PetscCall(RotaSFBegin(r, unit, leaf[1], root[1], op));
+    PetscCall(RotaSFEnd(r, unit, leaf[1], root[1], op));
     check("a reduction", root[0], root[1], ROOTS * each);
     PetscFunctionReturn(0);
 }
@@ -150,14 +150,14 @@ static PetscErrorCode Exchange(PetscSF sf, RotaSF r, int way, double *root,
         PetscCall(PetscSFBcastBegin(sf, MPI_DOUBLE, root, leaf, MPI_REPLACE));
         PetscCall(PetscSFBcastEnd(sf, MPI_DOUBLE, root, leaf, MPI_REPLACE));
     } else if (way == 1) {
-        PetscCall(RotaSFBcastBegin(r, MPI_DOUBLE, root, leaf));
-        PetscCall(RotaSFBcastEnd(r, MPI_DOUBLE, root, leaf));
+        PetscCall(RotaSFBegin(r, MPI_DOUBLE, root, leaf, MPI_OP_NULL));
+        PetscCall(RotaSFEnd(r, MPI_DOUBLE, root, leaf, MPI_OP_NULL));
     } else if (way == 2) {
         PetscCall(PetscSFReduceBegin(sf, MPI_DOUBLE, leaf, root, MPI_SUM));
         PetscCall(PetscSFReduceEnd(sf, MPI_DOUBLE, leaf, root, MPI_SUM));
     } else {
-        PetscCall(RotaSFReduceBegin(r, MPI_DOUBLE, leaf, root, MPI_SUM));
-        PetscCall(RotaSFReduceEnd(r, MPI_DOUBLE, leaf, root, MPI_SUM));
+        PetscCall(RotaSFBegin(r, MPI_DOUBLE, leaf, root, MPI_SUM));
+        PetscCall(RotaSFEnd(r, MPI_DOUBLE, leaf, root, MPI_SUM));
     }
     PetscFunctionReturn(0);
 }

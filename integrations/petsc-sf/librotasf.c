@@ -78,7 +78,7 @@ static PetscErrorCode BcastBegin(PetscSF sf, MPI_Datatype unit, PetscMemType at,
     PetscCall(Find(sf, &own));
     PetscCall(Ask(sf, own, at, to, (PetscBool)(op == MPI_REPLACE), &may));
     if (may)
-        PetscCall(RotaSFBcastBegin(own->rota, unit, root, leaf));
+        PetscCall(RotaSFBegin(own->rota, unit, root, leaf, MPI_OP_NULL));
     else {
         PetscCall(own->basic.BcastBegin(sf, unit, at, root, to, leaf, op));
     }
@@ -101,7 +101,7 @@ static PetscErrorCode BcastEnd(PetscSF sf, MPI_Datatype unit, const void *root,
     PetscFunctionBegin;
     PetscCall(Find(sf, &own));
     if (op == MPI_REPLACE && Has(own, unit, root, leaf, MPI_OP_NULL))
-        PetscCall(RotaSFBcastEnd(own->rota, unit, root, leaf));
+        PetscCall(RotaSFEnd(own->rota, unit, root, leaf, MPI_OP_NULL));
     else
         PetscCall(own->basic.BcastEnd(sf, unit, root, leaf, op));
     PetscFunctionReturn(0);
@@ -118,7 +118,7 @@ static PetscErrorCode ReduceBegin(PetscSF sf, MPI_Datatype unit,
     PetscCall(Find(sf, &own));
     PetscCall(Ask(sf, own, at, to, (PetscBool)(op != MPI_REPLACE), &may));
     if (may)
-        PetscCall(RotaSFReduceBegin(own->rota, unit, leaf, root, op));
+        PetscCall(RotaSFBegin(own->rota, unit, leaf, root, op));
     else {
         PetscCall(own->basic.ReduceBegin(sf, unit, at, leaf, to, root, op));
     }
@@ -133,7 +133,7 @@ static PetscErrorCode ReduceEnd(PetscSF sf, MPI_Datatype unit, const void *leaf,
     PetscFunctionBegin;
     PetscCall(Find(sf, &own));
     if (Has(own, unit, leaf, root, op))
-        PetscCall(RotaSFReduceEnd(own->rota, unit, leaf, root, op));
+        PetscCall(RotaSFEnd(own->rota, unit, leaf, root, op));
     else
         PetscCall(own->basic.ReduceEnd(sf, unit, leaf, root, op));
     PetscFunctionReturn(0);

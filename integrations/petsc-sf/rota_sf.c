@@ -11,9 +11,8 @@
 /* One side of all blocks: those of rank i are items first[i] to first[i + 1] - 1. */
 typedef struct {
     PetscInt n;
-    PetscMPIInt *rank; /* [n] */
-    PetscInt *first;   /* [n + 1] */
-    PetscInt *item;    /* [first[n]] */
+    PetscInt *first; /* [n + 1] */
+    PetscInt *item;  /* [first[n]] */
 } Side;
 
 /* A plan, which is in use from a begin to its end. */
@@ -35,26 +34,22 @@ struct RotaSF_ {
 
 /* ---- partners ------------------------------------------------------------ */
 
-static PetscErrorCode SideCopy(PetscInt n, const PetscMPIInt *rank,
-                               const PetscInt *first, const PetscInt *item,
-                               Side *side)
+static PetscErrorCode SideCopy(PetscInt n, const PetscInt *first,
+                               const PetscInt *item, Side *side)
 {
     PetscFunctionBegin;
     side->n = n;
-    PetscCall(PetscMalloc3(n, &side->rank, n + 1, &side->first,
-                           n ? first[n] : 0, &side->item));
-    PetscCall(PetscArraycpy(side->rank, rank, n));
+    PetscCall(PetscMalloc2(n + 1, &side->first, n ? first[n] : 0, &side->item));
     side->first[0] = 0;
     for (PetscInt i = 0; i < n; i++)
         side->first[i + 1] = first[i + 1];
-    if (n)
-        PetscCall(PetscArraycpy(side->item, item, first[n]));
+    PetscCall(PetscArraycpy(side->item, item, side->first[n]));
     PetscFunctionReturn(0);
 }
 
 PetscErrorCode RotaSFCreate(PetscSF sf, RotaSF *made)
 {
-    const PetscMPIInt *rank;
+    const PetscMPIInt *roots_of, *leaves_of; /* ranks */
     const PetscInt *first, *item, *theirs;
     PetscInt n;
     RotaSF r;
@@ -62,13 +57,13 @@ PetscErrorCode RotaSFCreate(PetscSF sf, RotaSF *made)
     PetscFunctionBegin;
     PetscCall(PetscSFSetUp(sf));
     PetscCall(PetscNew(&r));
-    PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &first, &item, &theirs));
-    PetscCall(SideCopy(n, rank, first, item, &r->leaf));
-    PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &first, &item));
-    PetscCall(SideCopy(n, rank, first, item, &r->root));
+    PetscCall(PetscSFGetRootRanks(sf, &n, &roots_of, &first, &item, &theirs));
+    PetscCall(SideCopy(n, first, item, &r->leaf));
+    PetscCall(PetscSFGetLeafRanks(sf, &n, &leaves_of, &first, &item));
+    PetscCall(SideCopy(n, first, item, &r->root));
     PetscCallMPI(rota_graph_create_adjacent(
-        PetscObjectComm((PetscObject)sf), (int)r->leaf.n, r->leaf.rank,
-        (int)r->root.n, r->root.rank, MPI_INFO_NULL, &r->graph));
+        PetscObjectComm((PetscObject)sf), (int)r->leaf.n, roots_of,
+        (int)r->root.n, leaves_of, MPI_INFO_NULL, &r->graph));
     *made = r;
     PetscFunctionReturn(0);
 }
@@ -87,10 +82,8 @@ PetscErrorCode RotaSFDestroy(RotaSF *rsf)
         PetscCall(PetscFree(l));
     }
     PetscCallMPI(rota_graph_free(&(*rsf)->graph));
-    PetscCall(
-        PetscFree3((*rsf)->root.rank, (*rsf)->root.first, (*rsf)->root.item));
-    PetscCall(
-        PetscFree3((*rsf)->leaf.rank, (*rsf)->leaf.first, (*rsf)->leaf.item));
+    PetscCall(PetscFree2((*rsf)->root.first, (*rsf)->root.item));
+    PetscCall(PetscFree2((*rsf)->leaf.first, (*rsf)->leaf.item));
     PetscCall(PetscFree(*rsf));
     PetscFunctionReturn(0);
 }
@@ -207,8 +200,8 @@ static PetscErrorCode MakeLink(RotaSF r, MPI_Datatype unit, const void *send,
 /* ---- running ------------------------------------------------------------- */
 
 /* All ranks have the same links in use, and find the same one, or none. */
-static PetscErrorCode Begin(RotaSF r, MPI_Datatype unit, const void *send,
-                            void *recv, MPI_Op op)
+PetscErrorCode RotaSFBegin(RotaSF r, MPI_Datatype unit, const void *send,
+                           void *recv, MPI_Op op)
 {
     Link *l = r->links;
 
@@ -244,8 +237,8 @@ PetscBool RotaSFIsBegun(RotaSF rsf, MPI_Datatype unit, const void *from,
     return FindBegun(rsf, unit, from, to, op) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static PetscErrorCode End(RotaSF r, MPI_Datatype unit, const void *send,
-                          const void *recv, MPI_Op op)
+PetscErrorCode RotaSFEnd(RotaSF r, MPI_Datatype unit, const void *send,
+                         void *recv, MPI_Op op)
 {
     Link *const l = FindBegun(r, unit, send, recv, op);
 
@@ -255,29 +248,4 @@ static PetscErrorCode End(RotaSF r, MPI_Datatype unit, const void *send,
     PetscCallMPI(rota_wait(l->plan));
     l->busy = PETSC_FALSE;
     PetscFunctionReturn(0);
-}
-
-PetscErrorCode RotaSFBcastBegin(RotaSF rsf, MPI_Datatype unit,
-                                const void *rootdata, void *leafdata)
-{
-    return Begin(rsf, unit, rootdata, leafdata, MPI_OP_NULL);
-}
-
-PetscErrorCode RotaSFBcastEnd(RotaSF rsf, MPI_Datatype unit,
-                              const void *rootdata, void *leafdata)
-{
-    return End(rsf, unit, rootdata, leafdata, MPI_OP_NULL);
-}
-
-PetscErrorCode RotaSFReduceBegin(RotaSF rsf, MPI_Datatype unit,
-                                 const void *leafdata, void *rootdata,
-                                 MPI_Op op)
-{
-    return Begin(rsf, unit, leafdata, rootdata, op);
-}
-
-PetscErrorCode RotaSFReduceEnd(RotaSF rsf, MPI_Datatype unit,
-                               const void *leafdata, void *rootdata, MPI_Op op)
-{
-    return End(rsf, unit, leafdata, rootdata, op);
 }

@@ -1,9 +1,9 @@
 /* rota_sf.h - PETSc's star forests (PetscSF) by plans of Rota.
  *
- * Functions are called as PetscSF's own, with the same data: by all ranks of the
- * star forest, in the same order. A plan is made at the first call with a unit, or
- * with a unit and an operator, and kept until the unit is freed or the RotaSF
- * destroyed.
+ * A broadcast or a reduction begins and ends as PetscSF's own, with the same data:
+ * by all ranks of the star forest, in the same order. A plan is made at the first
+ * call with a unit, or with a unit and an operator, and kept until the unit is freed
+ * or the RotaSF destroyed.
  */
 #ifndef ROTA_SF_H
 #define ROTA_SF_H
@@ -17,22 +17,16 @@ typedef struct RotaSF_ *RotaSF;
 PetscErrorCode RotaSFCreate(PetscSF sf, RotaSF *made);
 PetscErrorCode RotaSFDestroy(RotaSF *rsf);
 
-/* Leaves become copies of their roots (MPI_REPLACE). */
-PetscErrorCode RotaSFBcastBegin(RotaSF rsf, MPI_Datatype unit,
-                                const void *rootdata, void *leafdata);
-PetscErrorCode RotaSFBcastEnd(RotaSF rsf, MPI_Datatype unit,
-                              const void *rootdata, void *leafdata);
+/* With MPI_OP_NULL leaves become copies of their roots: from is the data of roots, to
+ * that of leaves. With another op roots are combined with their leaves, in the order
+ * of ranks' lists, so with the same bytes in every run: from is the data of leaves.
+ * unit: elements that op is for, or contiguous ones of them. */
+PetscErrorCode RotaSFBegin(RotaSF rsf, MPI_Datatype unit, const void *from,
+                           void *to, MPI_Op op);
+PetscErrorCode RotaSFEnd(RotaSF rsf, MPI_Datatype unit, const void *from,
+                         void *to, MPI_Op op);
 
-/* Roots are combined with their leaves, in the order of ranks' lists: with the same
- * bytes in every run. unit: elements that op is for, or contiguous ones of them. */
-PetscErrorCode RotaSFReduceBegin(RotaSF rsf, MPI_Datatype unit,
-                                 const void *leafdata, void *rootdata,
-                                 MPI_Op op);
-PetscErrorCode RotaSFReduceEnd(RotaSF rsf, MPI_Datatype unit,
-                               const void *leafdata, void *rootdata, MPI_Op op);
-
-/* Has a call with this data begun that has not ended? op: MPI_OP_NULL for a
- * broadcast. */
+/* Has a call with this data begun that has not ended? */
 PetscBool RotaSFIsBegun(RotaSF rsf, MPI_Datatype unit, const void *from,
                         const void *to, MPI_Op op);
 
