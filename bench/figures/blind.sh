@@ -7,20 +7,20 @@
 #
 # A row is one of the table of all published numbers in docs/papers.md that says with what
 # it is made again and has a number (not only a trend). Of each paper every other row of up
-# to 1,200 ranks serves to fit five prices of its machine: for each, a factor of 0.5 to 2,
-# by two steps of least squares of the logarithms, drawn towards 1. With these factors all
-# rows of the papers are simulated that have at most P ranks (default 8,192; of another
-# paper 1,200), on their own machines: those that were fitted, the other half, and those of
-# the other papers. Where several parameters stand for a form, those that are the best in
-# docs/simulated.csv. FILE (default docs/blind.csv) is written anew; what was simulated
-# before is taken from the cache (default build/blind). With --table, what FILE has; with
-# --check, the lines of that which docs/papers.md does not have. Exit status: 0, 2 for a
-# wrong command line, else 1.
+# to 1,200 ranks ([Fan25], which has two of these: 4,096) serves to fit five prices of its
+# machine: for each, a factor of 0.5 to 2, by two steps of least squares of the logarithms,
+# drawn towards 1. With these factors all rows of the papers are simulated that have at
+# most P ranks (default 8,192; of another paper 1,200), on their own machines: those that
+# were fitted, the other half, and those of the other papers. Where several parameters
+# stand for a form, those that are the best in docs/simulated.csv. FILE (default
+# docs/blind.csv) is written anew; what was simulated before is taken from the cache
+# (default build/blind). With --table, what FILE has; with --check, the lines of that
+# which docs/papers.md does not have. Exit status: 0, 2 for a wrong command line, else 1.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-most='' papers=Fan22,Peng21 csv=docs/blind.csv cache=build/blind what=make check=''
+most='' papers=Fan22,Fan25,Peng21 csv=docs/blind.csv cache=build/blind what=make check=''
 price=${ROTA_PRICE:-build/bench/rota-price}
 while [ $# -gt 0 ]; do
     case $1,${2:-} in
@@ -92,7 +92,7 @@ rows()
             sides = split(substr(text, colon + 2), side, " / ")
             dist = n > 3 ? word[4] : "uniform"
             at = word[1] SUBSEP word[2] SUBSEP dist SUBSEP word[3]
-            small = word[2] <= 1200
+            small = word[2] <= (paper == "Fan25" ? 4096 : 1200)
             role = small && nth[paper]++ % 2 == 0 ? "fitted" : "blind"
             print paper, role, word[1], node[word[1]], word[2], word[3], dist,
                 best(at, side[1]), (sides > 1 ? best(at, side[2]) : "-"), published
