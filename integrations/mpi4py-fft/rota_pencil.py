@@ -19,36 +19,50 @@ class Transfer(pencil.Transfer):
     def __init__(self, comm, shape, dtype, subshapeA, axisA, subshapeB, axisB):
         super().__init__(comm, shape, dtype, subshapeA, axisA, subshapeB, axisB)
         self._plans = {}
+        self._arrays = {}  # source and target of each plan's last run
 
-    def _run(self, direction, source, types, target, target_types):
-        plan = self._plans.get(direction)
-        if plan is None:
-            plan = self._plans[direction] = rota.alltoallw_init(
-                [source, self._counts_displs, types],
-                [target, self._counts_displs, target_types], self.comm)
-        else:
-            plan.set_buffers(source, target)
-        plan.start()
-        plan.wait()
-
-    def _check(self, a, b):
-        for array, shape in (a, self.subshapeA), (b, self.subshapeB):
+    def _check(self, *sides):
+        for array, shape in sides:
             if array.shape != shape or array.dtype != self.dtype:
                 raise ValueError(f"an array of shape {array.shape} and type "
                                  f"{array.dtype}, not {shape} and {self.dtype}")
 
+    def _take(self, direction, source, types, target, target_types):
+        plan = self._plans.get(direction)
+        if plan is None:
+            self._plans[direction] = rota.alltoallw_init(
+                [source, self._counts_displs, types],
+                [target, self._counts_displs, target_types], self.comm)
+        else:
+            plan.set_buffers(source, target)
+        self._arrays[direction] = source, target
+
+    def _run(self, direction):
+        plan = self._plans[direction]
+        plan.start()
+        plan.wait()
+
+    def _has(self, direction, source, target):
+        last = self._arrays.get(direction, (None, None))
+        return last[0] is source and last[1] is target
+
     def forward(self, arrayA, arrayB):
-        self._check(arrayA, arrayB)
-        self._run("forward", arrayA, self._subtypesA, arrayB, self._subtypesB)
+        if not self._has("forward", arrayA, arrayB):
+            self._check((arrayA, self.subshapeA), (arrayB, self.subshapeB))
+            self._take("forward", arrayA, self._subtypesA, arrayB, self._subtypesB)
+        self._run("forward")
 
     def backward(self, arrayB, arrayA):
-        self._check(arrayA, arrayB)
-        self._run("backward", arrayB, self._subtypesB, arrayA, self._subtypesA)
+        if not self._has("backward", arrayB, arrayA):
+            self._check((arrayA, self.subshapeA), (arrayB, self.subshapeB))
+            self._take("backward", arrayB, self._subtypesB, arrayA, self._subtypesA)
+        self._run("backward")
 
     def destroy(self):
         for plan in self._plans.values():
             plan.free()
         self._plans.clear()
+        self._arrays.clear()
         super().destroy()
 
 
