@@ -132,7 +132,7 @@ else
     run 'dragonfly fattree torus' 64 4 16384 "$(some 4)"
     run 'dragonfly fattree torus' 64 4 16,256,2048 "$(led 4)"
     run 'dragonfly fattree torus' 64 4 16,256,2048 "$(shared 4)"
-    run 'dragonfly fattree' 64 4 65536 "$(whole 4)"
+    run 'dragonfly fattree torus' 64 4 65536 "$(whole 4)"
     run 'dragonfly fattree' 128 8 16 "$(all 8)"
     run torus 128 8 16 "$(some 8)"
     run 'dragonfly fattree torus' 128 8 16 "$(led 8)"
