@@ -18,51 +18,45 @@ class Transfer(pencil.Transfer):
 
     def __init__(self, comm, shape, dtype, subshapeA, axisA, subshapeB, axisB):
         super().__init__(comm, shape, dtype, subshapeA, axisA, subshapeB, axisB)
-        self._plans = {}
-        self._arrays = {}  # source and target of each plan's last run
+        self._last = {}  # of each direction: the plan and its arrays
 
-    def _check(self, *sides):
-        for array, shape in sides:
+    def _check(self, a, b):
+        for array, shape in (a, self.subshapeA), (b, self.subshapeB):
             if array.shape != shape or array.dtype != self.dtype:
                 raise ValueError(f"an array of shape {array.shape} and type "
                                  f"{array.dtype}, not {shape} and {self.dtype}")
 
-    def _take(self, direction, source, types, target, target_types):
-        plan = self._plans.get(direction)
-        if plan is None:
-            self._plans[direction] = rota.alltoallw_init(
-                [source, self._counts_displs, types],
-                [target, self._counts_displs, target_types], self.comm)
-        else:
-            plan.set_buffers(source, target)
-        self._arrays[direction] = source, target
-
-    def _run(self, direction):
-        plan = self._plans[direction]
+    def _run(self, direction, a, b):
+        plan, last_a, last_b = self._last.get(direction, (None, None, None))
+        if a is not last_a or b is not last_b:
+            self._check(a, b)
+            plan = self._take(direction, plan, a, b)
+            self._last[direction] = plan, a, b
         plan.start()
         plan.wait()
 
-    def _has(self, direction, source, target):
-        last = self._arrays.get(direction, (None, None))
-        return last[0] is source and last[1] is target
+    def _take(self, direction, plan, a, b):
+        """The plan, with these arrays."""
+        sides = (a, self._subtypesA), (b, self._subtypesB)
+        (source, types), (target, target_types) = \
+            sides if direction == "forward" else sides[::-1]
+        if plan is None:
+            return rota.alltoallw_init(
+                [source, self._counts_displs, types],
+                [target, self._counts_displs, target_types], self.comm)
+        plan.set_buffers(source, target)
+        return plan
 
     def forward(self, arrayA, arrayB):
-        if not self._has("forward", arrayA, arrayB):
-            self._check((arrayA, self.subshapeA), (arrayB, self.subshapeB))
-            self._take("forward", arrayA, self._subtypesA, arrayB, self._subtypesB)
-        self._run("forward")
+        self._run("forward", arrayA, arrayB)
 
     def backward(self, arrayB, arrayA):
-        if not self._has("backward", arrayB, arrayA):
-            self._check((arrayA, self.subshapeA), (arrayB, self.subshapeB))
-            self._take("backward", arrayB, self._subtypesB, arrayA, self._subtypesA)
-        self._run("backward")
+        self._run("backward", arrayA, arrayB)
 
     def destroy(self):
-        for plan in self._plans.values():
+        for plan, _, _ in self._last.values():
             plan.free()
-        self._plans.clear()
-        self._arrays.clear()
+        self._last.clear()
         super().destroy()
 
 
