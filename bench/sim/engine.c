@@ -36,14 +36,27 @@ typedef struct pending {
 
 enum { BUCKETS = 1 << 20 };
 
+/* Receives of a flow that no send waits for, and those that one does. */
+enum { REST, AWAITED, NONE_OF_THEM };
+
 typedef struct flow {
     uint32_t *wants; /* [sends of the phase] still to come before each */
     uint32_t *queue; /* sends of the schedule and, their number added, groups of
                          copies: ready, in order */
     uint32_t at, end; /* of queue */
     bool posting;
+    bool *
+        in_turn; /* [sends of the phase] takes no copy but stands behind some */
+    uint32_t copies;   /* the first send of the phase with copies */
     uint32_t entering; /* sends left of those that are posted as the phase is
                           entered: in list order */
+    struct {
+        uint32_t *came; /* in the order in which they came */
+        uint32_t taken, n;
+    } in[NONE_OF_THEM];
+    int taking; /* these, all that have come, before copies go on */
+    double
+        copied; /* bytes, or posted in turn, since messages were last taken in */
 } flow;
 
 typedef struct rank {
@@ -77,6 +90,8 @@ typedef struct waits {
                            the phase's first; or ROTA_NO_MSG */
     rota_group *group;  /* copies of the schedule */
     uint32_t *of_phase; /* [n phases + 1] its first group */
+    bool *awaited; /* [n receives] a send waits for it, or for a later one of
+                           its phase from the same rank */
 } waits;
 
 typedef struct sim {
@@ -811,26 +826,27 @@ static uint32_t next_send(sim *x, int r, transfer *f)
 }
 
 /* Of copies from first on before end. */
-static double copies_ns(sim *x, int r, uint32_t first, uint32_t end)
+static sim_size copies_size(sim *x, int r, uint32_t first, uint32_t end)
 {
     const sim_rep *const rep = sim_rep_of(&x->t, r);
     const int shift = r - r % x->t.period;
-    double bytes = 0, n = 0;
+    sim_size all = {0};
 
     for (uint32_t c = first; c < end; c++) {
         const sim_label l = sim_shifted(&x->t, rep->copied[c], shift);
         const size_t size = sim_block(&x->t, l.from, l.to);
-        bytes += (double)size;
-        n += size > 0;
+        all.bytes += (double)size;
+        all.n += size > 0;
     }
-    return copy_ns(x, bytes, n);
+    return all;
 }
 
 static double phase_copies_ns(sim *x, int r)
 {
     const rota_phase *const p = phase_of(x, r);
+    const sim_size all = copies_size(x, r, p->copy, p[1].copy);
 
-    return copies_ns(x, r, p->copy, p[1].copy);
+    return copy_ns(x, all.bytes, all.n);
 }
 
 static void post_next(sim *x, int r)
@@ -1063,6 +1079,14 @@ static bool is_given(const sim *x, int r, uint32_t m)
            !rota_msg_lends(&sim_rep_of(&x->t, r)->s, ROTA_SEND, m);
 }
 
+/* A send that needs no copy by this rank, and stands behind none in the list. */
+static bool is_at_once(const sim *x, int r, uint32_t job)
+{
+    const uint32_t first = phase_of(x, r)->msg[ROTA_SEND];
+
+    return !is_given(x, r, job) && !x->rank[r].flow.in_turn[job - first];
+}
+
 static void put_first(flow *q, uint32_t i)
 {
     const uint32_t m = q->queue[i];
@@ -1072,28 +1096,38 @@ static void put_first(flow *q, uint32_t i)
     q->queue[q->at] = m;
 }
 
-static void post_ready(sim *x, int r)
+/* Put the first that is posted without a copy at the head of the queue. */
+static bool has_ready(sim *x, int r)
+{
+    flow *const q = &x->rank[r].flow;
+
+    for (uint32_t i = q->at; i < q->end; i++)
+        if (is_at_once(x, r, q->queue[i])) {
+            put_first(q, i);
+            return true;
+        }
+    return false;
+}
+
+static void post_first(sim *x, int r)
 {
     rank *const k = &x->rank[r];
     flow *const q = &k->flow;
+    const uint32_t m = q->queue[q->at];
     transfer f;
 
-    if (q->posting || q->at == q->end)
-        return;
-    for (uint32_t i = q->at; i < q->end; i++)
-        if (!is_given(x, r, q->queue[i])) {
-            put_first(q, i);
-            break;
-        }
-    const uint32_t m = q->queue[q->at];
     q->posting = true;
     if (m >= n_sends(x, r)) {
         const rota_group *const g =
             &x->waits[r % x->t.period].group[m - n_sends(x, r)];
-        k->t = do_work(x, r, k->t, alone(copies_ns(x, r, g->first, g->end)));
+        const sim_size size = copies_size(x, r, g->first, g->end);
+        q->copied += size.bytes;
+        k->t = do_work(x, r, k->t, alone(copy_ns(x, size.bytes, size.n)));
     } else {
         f = send_of(x, r, m);
         f.size = sim_message(&x->t, f.to, f.rm);
+        if (!is_at_once(x, r, m))
+            q->copied += f.size.bytes;
         k->t = pack_and_post(x, &f, k->t);
     }
     sim_events_add(&x->events, k->t, r, POST, m);
@@ -1111,42 +1145,6 @@ static void add_groups(sim *x, int r, rota_dir dir, uint32_t m)
             q->queue[q->end++] = n_sends(x, r) + g;
 }
 
-static void enter_flow(sim *x, int r, double now)
-{
-    rank *const k = &x->rank[r];
-    const rota_phase *const p = phase_of(x, r);
-    const waits *const w = &x->waits[r % x->t.period];
-    const uint32_t n = p[1].msg[ROTA_SEND] - p->msg[ROTA_SEND];
-    const uint32_t *const of = &w->of_phase[step_of(x, r)->phase];
-    const uint32_t groups = of[1] - of[0];
-    flow *const q = &k->flow;
-
-    *q = (flow){inside_must(malloc((n + 1ul) * sizeof *q->wants)),
-                inside_must(malloc((n + groups + 1ul) * sizeof *q->queue)),
-                0,
-                0,
-                false,
-                0};
-    k->posted = true;
-    k->left = n + groups + p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
-    k->t = now;
-    for (uint32_t i = 0; i < n; i++) {
-        add_groups(x, r, ROTA_SEND, p->msg[ROTA_SEND] + i);
-        q->wants[i] = w->wants[p->msg[ROTA_SEND] + i];
-        if (q->wants[i] > 0)
-            continue;
-        q->queue[q->end++] = p->msg[ROTA_SEND] + i;
-        q->entering += !is_given(x, r, p->msg[ROTA_SEND] + i);
-    }
-    add_groups(x, r, ROTA_SEND, ROTA_NO_MSG);
-    for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++) {
-        note_receive(x, r, m, now);
-        release(x, r, m, ALL, now);
-    }
-    post_ready(x, r);
-    finish_flow(x, r);
-}
-
 /* A send of the flow has one less to wait for. */
 static void let_go(sim *x, int r, uint32_t m)
 {
@@ -1156,28 +1154,49 @@ static void let_go(sim *x, int r, uint32_t m)
         q->queue[q->end++] = m;
 }
 
-/* Put the last of the queue among those that are posted on entry. */
+/* The place in the list of what stands in the queue; of groups that no send waits
+ * for, behind all sends. */
+static uint32_t place_in_list(const sim *x, int r, uint32_t job)
+{
+    if (job < n_sends(x, r))
+        return job;
+    const rota_group *const g =
+        &x->waits[r % x->t.period].group[job - n_sends(x, r)];
+
+    return g->dir == ROTA_SEND && g->m != ROTA_NO_MSG ? g->m : n_sends(x, r);
+}
+
+/* Put the last of the queue where it belongs among those that, like it, are posted
+ * at once or in turn. */
 static void put_in_order(const sim *x, int r)
 {
     flow *const q = &x->rank[r].flow;
     const uint32_t last = q->end - 1, m = q->queue[last];
-    uint32_t to = q->at;
+    uint32_t to = last;
 
-    for (uint32_t i = q->at, seen = 0; i < last && seen < q->entering; i++) {
-        if (is_given(x, r, q->queue[i]))
+    for (uint32_t i = last; i-- > q->at;) {
+        if (is_at_once(x, r, q->queue[i]) != is_at_once(x, r, m))
             continue;
-        if (q->queue[i] > m)
+        if (place_in_list(x, r, q->queue[i]) <= m)
             break;
-        to = i + 1;
-        seen++;
+        to = i;
     }
     memmove(q->queue + to + 1, q->queue + to, (last - to) * sizeof *q->queue);
     q->queue[to] = m;
-    q->entering++;
+}
+
+/* Send i of the phase is among those that are posted as the phase is entered. */
+static void note_turn(const sim *x, int r, uint32_t i)
+{
+    flow *const q = &x->rank[r].flow;
+    const uint32_t m = phase_of(x, r)->msg[ROTA_SEND] + i;
+
+    q->in_turn[i] = !is_given(x, r, m) && i > q->copies;
+    q->entering += is_at_once(x, r, m);
 }
 
 /* Send m is posted: the next to the same rank keeps its place in the list while
- * the phase is entered; later it goes before all others. */
+ * the phase is entered; later, if it takes no copy, it goes before all others. */
 static void let_next_go(sim *x, int r, uint32_t m)
 {
     flow *const q = &x->rank[r].flow;
@@ -1189,12 +1208,74 @@ static void let_next_go(sim *x, int r, uint32_t m)
     if (after == ROTA_NO_MSG)
         return;
     let_go(x, r, next);
-    if (q->end == n || is_given(x, r, next))
+    if (q->end == n)
         return;
-    if (enters)
+    if (enters) {
+        note_turn(x, r, after);
         put_in_order(x, r);
-    else
+    } else if (!is_given(x, r, next)) {
         put_first(q, n);
+    }
+}
+
+static void take_in(sim *x, int r, uint32_t m)
+{
+    rank *const k = &x->rank[r];
+    const waits *const w = &x->waits[r % x->t.period];
+    const sim_rep *const rep = sim_rep_of(&x->t, r);
+    transfer f = {.from =
+                      sim_peer(&x->t, r, rep->s.msgs[ROTA_RECV].msg[m].peer),
+                  .to = r,
+                  .rm = m,
+                  .m = rep->partner[ROTA_RECV][m]};
+
+    f.size = sim_message(&x->t, r, m);
+    sim_work work = unpack(x, &f);
+    work.ns += find_ns(x, r, is_shared(x, &f));
+    k->t = do_work(x, r, k->t, work);
+    k->left--;
+    add_groups(x, r, ROTA_RECV, m);
+    for (uint32_t i = w->begin[m]; i < w->begin[m + 1]; i++)
+        let_go(x, r, w->send[i]);
+}
+
+static bool has_come(const flow *q, int which)
+{
+    return q->in[which].taken < q->in[which].n;
+}
+
+static void take_first(sim *x, int r, int which)
+{
+    flow *const q = &x->rank[r].flow;
+
+    q->taking = which;
+    take_in(x, r, q->in[which].came[q->in[which].taken++]);
+}
+
+/* As the executor does it: what needs no copy by this rank, and stands behind none
+ * as the phase is entered, is posted at once. Between copies of some bytes it takes
+ * in all that sends wait for, after them the rest. */
+static void go_on_in_flow(sim *x, int r)
+{
+    flow *const q = &x->rank[r].flow;
+
+    while (!q->posting) {
+        const bool copies = q->at < q->end && q->copied < ROTA_FLOW_COPIES;
+        if (has_ready(x, r) || (copies && q->taking == NONE_OF_THEM)) {
+            post_first(x, r);
+        } else if (q->taking != REST && has_come(q, AWAITED)) {
+            take_first(x, r, AWAITED);
+        } else if ((q->taking == REST || q->at == q->end) &&
+                   has_come(q, REST)) {
+            take_first(x, r, REST);
+        } else {
+            q->taking = NONE_OF_THEM;
+            q->copied = 0;
+            if (q->at == q->end && !has_come(q, AWAITED))
+                break;
+        }
+    }
+    finish_flow(x, r);
 }
 
 static void finish_group(sim *x, int r, uint32_t g)
@@ -1207,8 +1288,7 @@ static void finish_group(sim *x, int r, uint32_t g)
     x->rank[r].left--;
     if (group->dir == ROTA_SEND && group->m != ROTA_NO_MSG)
         let_go(x, r, group->m);
-    post_ready(x, r);
-    finish_flow(x, r);
+    go_on_in_flow(x, r);
 }
 
 static void post_in_flow(sim *x, int r, uint32_t m, double now)
@@ -1225,30 +1305,59 @@ static void post_in_flow(sim *x, int r, uint32_t m, double now)
     q->at++;
     start(x, &f, now);
     let_next_go(x, r, m);
-    post_ready(x, r);
+    go_on_in_flow(x, r);
+}
+
+static void enter_flow(sim *x, int r, double now)
+{
+    rank *const k = &x->rank[r];
+    const rota_phase *const p = phase_of(x, r);
+    const waits *const w = &x->waits[r % x->t.period];
+    const uint32_t n = p[1].msg[ROTA_SEND] - p->msg[ROTA_SEND];
+    const uint32_t *const of = &w->of_phase[step_of(x, r)->phase];
+    const uint32_t groups = of[1] - of[0];
+    const uint32_t receives = p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
+    flow *const q = &k->flow;
+
+    *q = (flow){.wants = inside_must(malloc((n + 1ul) * sizeof *q->wants)),
+                .queue =
+                    inside_must(malloc((n + groups + 1ul) * sizeof *q->queue)),
+                .in_turn = inside_must(calloc(n + 1ul, sizeof *q->in_turn)),
+                .copies = NONE,
+                .taking = NONE_OF_THEM};
+    for (int i = 0; i < NONE_OF_THEM; i++)
+        q->in[i].came =
+            inside_must(malloc((receives + 1ul) * sizeof *q->in[i].came));
+    k->posted = true;
+    k->left = n + groups + receives;
+    k->t = now;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t m = p->msg[ROTA_SEND] + i, jobs = q->end;
+        add_groups(x, r, ROTA_SEND, m);
+        if (q->copies == NONE && (q->end > jobs || is_given(x, r, m)))
+            q->copies = i;
+        q->wants[i] = w->wants[m];
+        if (q->wants[i] > 0)
+            continue;
+        q->queue[q->end++] = m;
+        note_turn(x, r, i);
+    }
+    add_groups(x, r, ROTA_SEND, ROTA_NO_MSG);
+    for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++) {
+        note_receive(x, r, m, now);
+        release(x, r, m, ALL, now);
+    }
+    go_on_in_flow(x, r);
 }
 
 static void come_in_flow(sim *x, int r, uint32_t m, double now)
 {
     rank *const k = &x->rank[r];
-    const waits *const w = &x->waits[r % x->t.period];
-    const sim_rep *const rep = sim_rep_of(&x->t, r);
-    transfer f = {.from =
-                      sim_peer(&x->t, r, rep->s.msgs[ROTA_RECV].msg[m].peer),
-                  .to = r,
-                  .rm = m,
-                  .m = rep->partner[ROTA_RECV][m]};
+    const int which = x->waits[r % x->t.period].awaited[m] ? AWAITED : REST;
 
-    f.size = sim_message(&x->t, r, m);
-    sim_work work = unpack(x, &f);
-    work.ns += find_ns(x, r, is_shared(x, &f));
-    k->t = do_work(x, r, rota_larger(k->t, now), work);
-    k->left--;
-    add_groups(x, r, ROTA_RECV, m);
-    for (uint32_t i = w->begin[m]; i < w->begin[m + 1]; i++)
-        let_go(x, r, w->send[i]);
-    post_ready(x, r);
-    finish_flow(x, r);
+    k->t = rota_larger(k->t, now);
+    k->flow.in[which].came[k->flow.in[which].n++] = m;
+    go_on_in_flow(x, r);
 }
 
 /* Groups of copies of every flow. */
@@ -1299,6 +1408,24 @@ static void chain_sends(const rota_sched *s, waits *w)
     free(last);
 }
 
+static void find_awaited(const rota_sched *s, waits *w)
+{
+    const rota_msgs *const in = &s->msgs[ROTA_RECV];
+    bool *const from = inside_must(calloc((size_t)s->P, sizeof *from));
+
+    w->awaited = inside_must(calloc(in->n + 1ul, sizeof *w->awaited));
+    for (uint32_t i = 0; i < s->n_phases; i++) {
+        const rota_phase *const p = &s->phase[i];
+        const uint32_t first = p->msg[ROTA_RECV], end = p[1].msg[ROTA_RECV];
+        for (uint32_t m = end; p->flow && m-- > first;) {
+            from[in->msg[m].peer] |= w->begin[m + 1] > w->begin[m];
+            w->awaited[m] = from[in->msg[m].peer];
+        }
+        memset(from, 0, (size_t)s->P * sizeof *from);
+    }
+    free(from);
+}
+
 /* Which receive of its phase brings each block that a send needs. */
 static waits find_waits(const rota_sched *s)
 {
@@ -1339,6 +1466,7 @@ static waits find_waits(const rota_sched *s)
     free(seen);
     find_groups(s, &w);
     chain_sends(s, &w);
+    find_awaited(s, &w);
     return w;
 }
 
@@ -1440,6 +1568,9 @@ static void enter(sim *x, int r, double now)
     k->posted = false;
     free(k->flow.wants);
     free(k->flow.queue);
+    free(k->flow.in_turn);
+    for (int i = 0; i < NONE_OF_THEM; i++)
+        free(k->flow.in[i].came);
     k->flow = (flow){0};
     if (k->step == (int32_t)script_of(x, r)->n_steps) {
         x->result.us = rota_larger(x->result.us, now / 1e3);
@@ -1563,6 +1694,7 @@ static void close_sim(sim *x)
         free(x->waits[r].next);
         free(x->waits[r].group);
         free(x->waits[r].of_phase);
+        free(x->waits[r].awaited);
     }
     free(x->script);
     free(x->waits);

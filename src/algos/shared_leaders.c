@@ -322,12 +322,17 @@ static void emit_each(rota_sched *s, const role *o, rota_dir dir)
 }
 
 /* A rank fills its part of one message after the other, its own or another
- * leader's. Direct messages come first: a pair of ranks may have both. */
-static void emit_flow(rota_sched *s, const role *o)
+ * leader's. A pair of ranks may also have a direct message. In a fixed plan it comes
+ * behind what the rank gives, which then does not wait for it; in an exchange none
+ * may come behind one that tells sizes. */
+static void emit_flow(rota_sched *s, const role *o, bool sized)
 {
     rota_flow_begin(s);
-    rota_emit_members(s, &o->home);
+    if (sized)
+        rota_emit_members(s, &o->home);
     emit_each(s, o, ROTA_SEND);
+    if (!sized)
+        rota_emit_members(s, &o->home);
     emit_each(s, o, ROTA_RECV);
     rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
 }
@@ -345,7 +350,7 @@ int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
         return rota_build_leaders(topo, &leaders, s);
     const role o = role_of(s, topo, &leaders);
     if (flow)
-        emit_flow(s, &o);
+        emit_flow(s, &o, params->sized);
     else
         emit_in_turn(s, &o);
     return rota_sched_end(s);

@@ -700,10 +700,19 @@ static void count_last_noted(const counter *k, uint32_t phase, double share,
     count_ends(k, phase, ROTA_RECV, last, n);
 }
 
-/* The first message to another node leaves when its parts are there. Each rank
- * begins with those for another leader, so that is when it has given to each of
- * them once. The last message that comes is taken apart at last. In between, all
- * goes on at the same time. */
+/* Direct messages go through the memory of the node while others are under way. */
+static void pass_direct_meanwhile(flow_terms *f)
+{
+    for (int t = 0; t < ROTA_N_TERMS; t++)
+        if (rota_part_of(t) == ROTA_PART_MEMORY) {
+            f->n[BETWEEN][t] += f->n[DIRECT][t];
+            f->n[DIRECT][t] = 0;
+        }
+}
+
+/* The first message to another node leaves when its parts are there, which all ranks
+ * give first. The last message that comes is taken apart at last, and so is what
+ * members send each other. In between, all goes on at the same time. */
 static void count_flow(counter *k, uint32_t phase)
 {
     static const double none[ROTA_N_TERMS];
@@ -719,22 +728,21 @@ static void count_flow(counter *k, uint32_t phase)
         most = rota_larger(most, count_flow_direction(k, phase, (rota_dir)dir,
                                                       &f[dir], &slowest));
     const double waits = most <= 0 ? 0 : sizes_go_before(k) ? 2 : 1;
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         f[dir].n[BETWEEN][ROTA_TERM_NETWORK_WAIT] *= waits;
+        pass_direct_meanwhile(&f[dir]);
+    }
     const double there[ROTA_N_DIRS] = {
         [ROTA_SEND] = 1 / rota_larger(sent->messages[BETWEEN], 1),
         [ROTA_RECV] = 1 / rota_larger(received->messages[BETWEEN], 1)};
-    const double parts[ROTA_N_DIRS] = {
-        [ROTA_SEND] =
-            rota_larger(sent->messages[BETWEEN] + sent->messages[PARTS], 1),
-        [ROTA_RECV] = rota_larger(
-            received->messages[BETWEEN] + received->messages[PARTS], 1)};
     const double part[ROTA_N_DIRS] = {
         [ROTA_SEND] =
-            fmin(rota_larger(k->how->leaders, 1) / parts[ROTA_SEND], 1),
-        [ROTA_RECV] = 1 / parts[ROTA_RECV]};
+            1 / rota_larger(sent->messages[BETWEEN] + sent->messages[PARTS], 1),
+        [ROTA_RECV] = 1 / rota_larger(received->messages[BETWEEN] +
+                                          received->messages[PARTS],
+                                      1)};
     count_last_noted(k, phase, there[ROTA_RECV], f[ROTA_RECV].n[BETWEEN]);
-    add_to_step(k, phase, sent->n[DIRECT], received->n[DIRECT], 1);
+    add_to_step(k, phase, sent->n[DIRECT], none, 1);
     add_to_step(k, phase, sent->n[PARTS], none, part[ROTA_SEND]);
     add_to_step(k, phase, none, received->n[OTHERS], there[ROTA_SEND]);
     add_to_step(k, phase + 1, sent->n[PARTS], none, 1 - part[ROTA_SEND]);
@@ -743,6 +751,7 @@ static void count_flow(counter *k, uint32_t phase)
     add_to_step(k, phase + 1, none, received->n[PARTS], 1 - part[ROTA_RECV]);
     add_to_step(k, phase + 1, sent->n[OTHERS], none, 1 - there[ROTA_RECV]);
     add_to_step(k, phase + 2, none, received->n[PARTS], part[ROTA_RECV]);
+    add_to_step(k, phase + 2, none, received->n[DIRECT], 1);
     add_to_step(k, phase + 2, sent->n[OTHERS], none, there[ROTA_RECV]);
     if (most > 0)
         count_waits(k, p, waits, slowest, step_at(k, phase + 1));

@@ -354,6 +354,10 @@ void rota_msgs_before(const rota_msg *msg, uint32_t n, int P, uint32_t last[],
 void rota_msgs_chain(const rota_msg *msg, uint32_t n, int P, uint32_t last[],
                      uint32_t next[], uint32_t wants[]);
 
+/* In a flow phase so many bytes are copied, about a microsecond's in small blocks,
+ * before messages are tested for which others wait. */
+enum { ROTA_FLOW_COPIES = 1 << 10 };
+
 /* Consecutive copies of a flow phase that belong to the same message. */
 typedef struct rota_group {
     uint32_t first, end;

@@ -9,9 +9,12 @@
  * run counts down.
  *
  * Copies are made in groups. A send waits for the groups that write its blocks;
- * groups that read what a receive brings wait for it. Copies, and messages
- * handed over by a copy of this rank, are jobs, done one after the other while
- * other messages are under way.
+ * groups that read what a receive brings wait for it. Copies, messages handed over
+ * by a copy of this rank, and sends that stand behind these as the phase is entered
+ * are jobs, done one after the other while other messages are under way. Others wait
+ * for what this rank gives, nobody for what it takes: as long as there are jobs, only
+ * those messages are tested that a send waits for, and those of MPI, which may need
+ * it to go on.
  *
  * Messages are numbered here from the first one of the phase and direction.
  */
@@ -27,6 +30,9 @@ typedef struct open_msg {
     uint32_t m;
 } open_msg;
 
+/* When open messages are tested. */
+typedef enum open_when { AMONG_JOBS, AFTER_JOBS, N_WHEN } open_when;
+
 typedef struct flow {
     uint32_t n[ROTA_N_DIRS];      /* number of messages */
     uint32_t *wants[ROTA_N_DIRS]; /* [n] how many others each waits for */
@@ -34,15 +40,17 @@ typedef struct flow {
     uint32_t *left;   /* [n sends] how many of these are still to come */
     uint32_t *end;    /* [n receives] end of each receive's part of waiter */
     uint32_t *waiter; /* sends that wait for receives, by receive */
-    open_msg *open;   /* [n receives + n sends] messages to be tested */
-    uint32_t n_open;
+    bool *awaited; /* [n receives] a send waits for it, or for a later one from
+                         its peer */
+    open_msg *open[N_WHEN]; /* [n receives + n sends] messages to be tested */
+    uint32_t n_open[N_WHEN];
     uint32_t *held; /* [n sends] sends that wait for memory */
     uint32_t n_held;
     rota_group *group; /* [n_groups] groups of copies */
     uint32_t n_groups;
     uint32_t *behind;            /* [n_groups] next group of the same message */
     uint32_t *head[ROTA_N_DIRS]; /* [n] its first group, or ROTA_NO_MSG */
-    /* [n sends + n_groups] queue: m for a send handed over by a copy, n sends +
+    /* [n sends + n_groups] queue: m for a send that waits for its turn, n sends +
      * g for group g; job[done] is the next. */
     uint32_t *job;
     uint32_t n_jobs, done;
@@ -146,6 +154,11 @@ static int find_waits(flow *f, const finder *k, const rota_step *step)
     find_waiters(f, k);
     for (uint32_t i = 0; i < n; i++)
         f->wants[ROTA_SEND][f->waiter[i]]++;
+    for (uint32_t m = f->n[ROTA_RECV]; m-- > 0;) {
+        const uint32_t next = f->next[ROTA_RECV][m];
+        f->awaited[m] = f->end[m] > (m > 0 ? f->end[m - 1] : 0) ||
+                        (next != ROTA_NO_MSG && f->awaited[next]);
+    }
     return MPI_SUCCESS;
 }
 
@@ -164,12 +177,15 @@ static int make_lists(flow *f, size_t copies)
 {
     const size_t recvs = f->n[ROTA_RECV], sends = f->n[ROTA_SEND];
 
-    f->open = malloc((recvs + sends + 1) * sizeof *f->open);
+    f->open[AMONG_JOBS] =
+        malloc(N_WHEN * (recvs + sends + 1) * sizeof *f->open[AMONG_JOBS]);
+    f->awaited = malloc((recvs + 1) * sizeof *f->awaited);
     f->group = malloc((copies + 1) * sizeof *f->group);
     f->numbers =
         calloc(4 * recvs + 6 * sends + 2 * copies + 1, sizeof *f->numbers);
-    if (!f->open || !f->group || !f->numbers)
+    if (!f->open[AMONG_JOBS] || !f->awaited || !f->group || !f->numbers)
         return rota_fail_mem("who waits for whom");
+    f->open[AFTER_JOBS] = f->open[AMONG_JOBS] + recvs + sends;
     uint32_t *at = f->numbers;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         f->wants[dir] = take(&at, f->n[dir]);
@@ -222,16 +238,25 @@ static void unbind(rota_exec *x, rota_step *step)
         return;
     free(f->numbers);
     free(f->waiter);
-    free(f->open);
+    free(f->awaited);
+    free(f->open[AMONG_JOBS]);
     free(f->group);
     free(f);
 }
 
 /* ---- a run --------------------------------------------------------------- */
 
-static void open_message(flow *f, rota_dir dir, uint32_t m)
+static void open_message(const rota_exec *x, const rota_step *step,
+                         rota_dir dir, uint32_t m)
 {
-    f->open[f->n_open++] = (open_msg){dir, m};
+    flow *const f = step->own;
+    const rota_path *const via =
+        x->program.op[dir][step->phase->msg[dir] + m].via;
+    const open_when when = via->needs_mpi || (dir == ROTA_RECV && f->awaited[m])
+                               ? AMONG_JOBS
+                               : AFTER_JOBS;
+
+    f->open[when][f->n_open[when]++] = (open_msg){dir, m};
 }
 
 static void add_job(flow *f, uint32_t job)
@@ -270,7 +295,7 @@ static int post_send(rota_exec *x, const rota_step *step, uint32_t m,
         return MPI_SUCCESS;
     }
     ROTA_TRY(err);
-    open_message(f, ROTA_SEND, m);
+    open_message(x, step, ROTA_SEND, m);
     ROTA_TRY(rota_message_post(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + m));
     if (behind != ROTA_NO_MSG && --f->left[behind] == 0)
         *next = behind;
@@ -320,14 +345,13 @@ static int copy_group(rota_exec *x, const rota_step *step, uint32_t g,
                : MPI_SUCCESS;
 }
 
-/* Do jobs for some 10 us, so that messages are tested in between. */
+/* Do jobs for about a microsecond, so that messages are tested in between. */
 static int do_some(rota_exec *x, const rota_step *step)
 {
-    enum { SOME = 1 << 16 }; /* bytes copied in some 10 us */
     flow *const f = step->own;
     size_t bytes = 0;
 
-    while (f->done < f->n_jobs && bytes < SOME) {
+    while (f->done < f->n_jobs && bytes < ROTA_FLOW_COPIES) {
         const uint32_t job = f->job[f->done++];
         if (job >= f->n[ROTA_SEND]) {
             ROTA_TRY(copy_group(x, step, job - f->n[ROTA_SEND], &bytes));
@@ -360,7 +384,7 @@ static int go_on(rota_exec *x, const rota_step *step, uint32_t m)
     if (x->carried)
         rota_carried_take(x, step->phase->msg[ROTA_RECV] + m);
     if (next != ROTA_NO_MSG)
-        open_message(f, ROTA_RECV, next);
+        open_message(x, step, ROTA_RECV, next);
     add_groups(f, ROTA_RECV, m);
     for (uint32_t i = m > 0 ? f->end[m - 1] : 0; i < f->end[m]; i++)
         if (--f->left[f->waiter[i]] == 0)
@@ -373,21 +397,22 @@ static int enter(rota_exec *x, rota_step *step)
     const uint32_t *const first = step->phase->msg;
     flow *const f = step->own;
 
-    f->n_open = f->n_held = f->n_jobs = f->done = 0;
+    f->n_open[AMONG_JOBS] = f->n_open[AFTER_JOBS] = 0;
+    f->n_held = f->n_jobs = f->done = 0;
     for (uint32_t m = 0; m < f->n[ROTA_RECV]; m++) {
         ROTA_TRY(rota_message_post(x, ROTA_RECV, first[ROTA_RECV] + m));
         if (f->wants[ROTA_RECV][m] == 0)
-            open_message(f, ROTA_RECV, m);
+            open_message(x, step, ROTA_RECV, m);
     }
     memcpy(f->left, f->wants[ROTA_SEND], f->n[ROTA_SEND] * sizeof *f->left);
-    /* Post in list order, in which builders spread the sends over the peers.
-     * The next send to the same peer, even if it waits for nothing now, is
-     * posted in its own turn. */
+    /* Post in list order, in which builders spread the sends over the peers; what
+     * stands behind a job waits for its turn, too. The next send to the same peer,
+     * even if it waits for nothing now, is posted in its own turn. */
     for (uint32_t m = 0, next; m < f->n[ROTA_SEND]; m++) {
         add_groups(f, ROTA_SEND, m);
         if (f->left[m] > 0)
             continue;
-        if (is_given(x, step, m))
+        if (is_given(x, step, m) || f->n_jobs > 0)
             add_job(f, m);
         else
             ROTA_TRY(post_send(x, step, m, &next));
@@ -398,20 +423,21 @@ static int enter(rota_exec *x, rota_step *step)
     return MPI_SUCCESS;
 }
 
-static int test_open(rota_exec *x, const rota_step *step)
+static int test_open(rota_exec *x, const rota_step *step, open_when when)
 {
     const uint32_t *const first = step->phase->msg;
     flow *const f = step->own;
+    open_msg *const open = f->open[when];
 
-    for (uint32_t i = 0; i < f->n_open;) {
-        const open_msg o = f->open[i];
+    for (uint32_t i = 0; i < f->n_open[when];) {
+        const open_msg o = open[i];
         bool complete = false;
         ROTA_TRY(rota_message_test(x, o.dir, first[o.dir] + o.m, &complete));
         if (!complete) {
             i++;
             continue;
         }
-        f->open[i] = f->open[--f->n_open];
+        open[i] = open[--f->n_open[when]];
         if (o.dir == ROTA_RECV)
             ROTA_TRY(go_on(x, step, o.m));
     }
@@ -425,9 +451,12 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
     ROTA_TRY(post_held(x, step));
     do {
         ROTA_TRY(do_some(x, step));
-        ROTA_TRY(test_open(x, step));
+        ROTA_TRY(test_open(x, step, AMONG_JOBS));
+        if (f->done == f->n_jobs)
+            ROTA_TRY(test_open(x, step, AFTER_JOBS));
     } while (f->done < f->n_jobs);
-    *done = f->n_open == 0 && f->n_held == 0;
+    *done = f->n_open[AMONG_JOBS] == 0 && f->n_open[AFTER_JOBS] == 0 &&
+            f->n_held == 0;
     return MPI_SUCCESS;
 }
 
@@ -435,11 +464,12 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
     const flow *const f = step->own;
 
-    for (uint32_t i = 0; i < f->n_open; i++) {
-        const rota_dir dir = f->open[i].dir;
-        const uint32_t m = step->phase->msg[dir] + f->open[i].m;
-        awaited[x->blocks.s->msgs[dir].msg[m].peer] = true;
-    }
+    for (int when = 0; when < N_WHEN; when++)
+        for (uint32_t i = 0; i < f->n_open[when]; i++) {
+            const rota_dir dir = f->open[when][i].dir;
+            const uint32_t m = step->phase->msg[dir] + f->open[when][i].m;
+            awaited[x->blocks.s->msgs[dir].msg[m].peer] = true;
+        }
 }
 
 const rota_step_kind rota_step_flow = {.one_by_one = true,
