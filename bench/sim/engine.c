@@ -45,8 +45,7 @@ typedef struct flow {
                          copies: ready, in order */
     uint32_t at, end; /* of queue */
     bool posting;
-    bool *
-        in_turn; /* [sends of the phase] takes no copy but stands behind some */
+    bool *in_turn;     /* [sends of the phase] no copy, but behind some */
     uint32_t copies;   /* the first send of the phase with copies */
     uint32_t entering; /* sends left of those that are posted as the phase is
                           entered: in list order */
@@ -54,9 +53,9 @@ typedef struct flow {
         uint32_t *came; /* in the order in which they came */
         uint32_t taken, n;
     } in[NONE_OF_THEM];
-    int taking; /* these, all that have come, before copies go on */
-    double
-        copied; /* bytes, or posted in turn, since messages were last taken in */
+    int taking;    /* these, all that have come, before copies go on */
+    double copied; /* bytes, and those posted in turn, since messages were
+                      taken in */
 } flow;
 
 typedef struct rank {

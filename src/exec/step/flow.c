@@ -125,6 +125,12 @@ static void find_waiters(flow *f, const finder *k)
     }
 }
 
+/* Where the sends that wait for receive m begin in waiter; they end at end[m]. */
+static uint32_t first_waiter(const flow *f, uint32_t m)
+{
+    return m > 0 ? f->end[m - 1] : 0;
+}
+
 /* Turn counts in end into starting places in waiter. Returns their sum. */
 static uint32_t place_waiters(flow *f)
 {
@@ -156,7 +162,7 @@ static int find_waits(flow *f, const finder *k, const rota_step *step)
         f->wants[ROTA_SEND][f->waiter[i]]++;
     for (uint32_t m = f->n[ROTA_RECV]; m-- > 0;) {
         const uint32_t next = f->next[ROTA_RECV][m];
-        f->awaited[m] = f->end[m] > (m > 0 ? f->end[m - 1] : 0) ||
+        f->awaited[m] = f->end[m] > first_waiter(f, m) ||
                         (next != ROTA_NO_MSG && f->awaited[next]);
     }
     return MPI_SUCCESS;
@@ -386,7 +392,7 @@ static int go_on(rota_exec *x, const rota_step *step, uint32_t m)
     if (next != ROTA_NO_MSG)
         open_message(x, step, ROTA_RECV, next);
     add_groups(f, ROTA_RECV, m);
-    for (uint32_t i = m > 0 ? f->end[m - 1] : 0; i < f->end[m]; i++)
+    for (uint32_t i = first_waiter(f, m); i < f->end[m]; i++)
         if (--f->left[f->waiter[i]] == 0)
             ROTA_TRY(release_send(x, step, f->waiter[i]));
     return MPI_SUCCESS;
